@@ -44,7 +44,7 @@ class ShardedProduct {
 
   /// The panels of B and C in the order in which they are multiplied.
   std::span<const Range> panels() const { return panels_; }
-  /// Of each device's rows.
+  /// Into how many parts each device's rows are divided.
   std::int64_t parts() const { return parts_; }
   /// The pieces in the order in which they are multiplied.
   std::span<const Piece> pieces() const { return pieces_; }

@@ -63,7 +63,7 @@ TEST(CellRuns, LieAlongTheVectorsOfCForSeveralThreads) {
   }
 }
 
-// Of 7 * 128 * 512 products OpenBLAS may take another kernel, of 8 * 384 * 512 not.
+// OpenBLAS may take another kernel for 7 * 128 * 512 products, not for 8 * 384 * 512.
 TEST(CellRuns, LeaveWhatIsSmallAlone) {
   const auto runs = cell_runs({135, 1031, 512}, side, third, Order::row_major, 8, 1);
   EXPECT_EQ(runs.size(), 1 + 1 + 8 + 1) << "whole units, and the end of C below, beside, at both";

@@ -190,6 +190,27 @@ TEST(TensorTiles, AGridNumbersTheTilesOfBlocksThatHaveOne) {
   EXPECT_EQ(testing::constant(last(product(8192, 8192, 8192)), "ONE_TILE"), "0");
 }
 
+TEST(TensorTiles, AGridOfRectanglesHasTheirShape) {
+  const GemmVariant variant{.name = "rectangle",
+                            .idea = "",
+                            .source = "",
+                            .refusal = nullptr,
+                            .prepare = [](Device& device, const GemmProblem& problem) {
+                              const TensorTile rectangle{.m = 64,
+                                                         .n = 176,
+                                                         .consumers = 1,
+                                                         .stages = 6,
+                                                         .cluster = 8,
+                                                         .across = 2,
+                                                         .boxes = 2,
+                                                         .transposed = true};
+                              return prepare_tensor_tiles(device, problem, rectangle);
+                            }};
+  const Step step = recorded_plan(variant, product(1000, 1000, 1000), hopper()).steps.back();
+  EXPECT_EQ(step.launch.grid, (Dim3{16, 6}));
+  EXPECT_EQ(step.launch.cluster, (Dim3{4, 2}));
+}
+
 // A block without a tile would copy for nobody, and wait forever.
 TEST(TensorTiles, NoClusterIsWithoutATile) {
   const GemmVariant variant{.name = "pair",

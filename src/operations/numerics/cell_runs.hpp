@@ -1,4 +1,4 @@
-// What one call of BLAS computes of a product that is cut into cells (blas_cell()).
+// The calls of BLAS for a product that is cut into cells (blas_cell()).
 //
 // A call first copies its operands into the order in which it reads them. Alone, a cell of 384 x
 // 384 spends a tenth of its time on that; longer calls share the copies.

@@ -99,7 +99,7 @@ int blocks_per_sm(const GemmProblem& problem, const SmallPlan& plan,
                    device.max_threads_per_sm / plan.threads(), device.max_blocks_per_sm});
 }
 
-// What the parts of an SM do for one product of a plan, in cycles of each part.
+// The work of an SM's parts for one product of a plan, in cycles of each part.
 struct SmallWork {
   double memory = 0.0;     // of the SM's share of its bandwidth
   double latency = 0.0;    // of stages on their way, as many at once as blocks keep there
