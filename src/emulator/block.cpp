@@ -78,7 +78,11 @@ void Block::reset_frame(std::uint32_t warp, const std::vector<FrameRange>* parts
     return;
   }
   for (const FrameRange& part : *parts) {
-    std::memcpy(registers + part.offset, image + part.offset, part.bytes);
+    if (part.bytes == kSinkOffset) {  // before the first register: mostly the only part
+      std::memcpy(registers + part.offset, image + part.offset, kSinkOffset);
+    } else {
+      std::memcpy(registers + part.offset, image + part.offset, part.bytes);
+    }
   }
 }
 

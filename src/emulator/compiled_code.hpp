@@ -24,6 +24,7 @@ struct CompiledExit {
   bool inside = false;      ///< of a block whose begin has been counted
   std::uint32_t index = 0;  ///< in CodeFunction::code, if inside
   bool yields = false;      ///< the turn is over, at the block's begin
+  bool ends = false;        ///< all lanes have left the kernel
   /// Where the warp waits: the barrier, if it is known and takes all threads of the block.
   std::optional<std::uint8_t> barrier = std::nullopt;
 };

@@ -55,8 +55,9 @@ void FunctionDecoder::lay_out() {
     for (std::size_t i = 0; i < result_.registers.size(); ++i) {
       const unsigned bytes = register_bytes(function_.registers[i].type);
       if ((bytes == 0) != predicates) continue;
-      result_.registers[i] = {bytes == 0 ? allocate(4, 4) : allocate(bytes * 32, 64),
-                              static_cast<std::uint8_t>(bytes)};
+      result_.registers[i] = {
+          bytes == 0 ? allocate(4, 4) : allocate(bytes * 32, kRegisterAlignment),
+          static_cast<std::uint8_t>(bytes)};
     }
   }
   const auto parameter_bytes = [&](std::uint64_t bytes, std::string_view name) {
@@ -76,7 +77,7 @@ void FunctionDecoder::lay_out() {
       return ParameterSlot{place.offset, place.width, true};
     }
     const std::uint32_t bytes = parameter_bytes(parameter.size, parameter.name);
-    return ParameterSlot{allocate(bytes * 32, 64), bytes, false};
+    return ParameterSlot{allocate(bytes * 32, kRegisterAlignment), bytes, false};
   };
   if (!function_.is_entry) {
     for (const auto& parameter : function_.parameters)
@@ -88,7 +89,7 @@ void FunctionDecoder::lay_out() {
     const ptx::Variable& variable = function_.variables[i];
     if (variable.space != ptx::Space::param) continue;
     const std::uint32_t bytes = parameter_bytes(variable.size, variable.name);
-    param_variables_[i] = {allocate(bytes * 32, 64), bytes, false};
+    param_variables_[i] = {allocate(bytes * 32, kRegisterAlignment), bytes, false};
   }
 }
 
@@ -111,7 +112,7 @@ std::uint32_t FunctionDecoder::constant(std::uint64_t bits, unsigned bytes) {
   if (bytes == 4) bits &= 0xffffffffu;
   const auto [found, fresh] = constants_.try_emplace({bits, bytes}, 0);
   if (fresh) {
-    found->second = allocate(bytes * 32, 64);
+    found->second = allocate(bytes * 32, kRegisterAlignment);
     result_.constants.push_back({found->second, static_cast<std::uint8_t>(bytes), bits});
     std::uint8_t* at = result_.image.data() + found->second;
     for (int lane = 0; lane < kWarpSize; ++lane) {
@@ -133,7 +134,7 @@ std::uint32_t FunctionDecoder::constant_predicate(bool value) {
 }
 
 std::uint32_t FunctionDecoder::temporary(unsigned bytes) {
-  return allocate(bytes * 32, 64);
+  return allocate(bytes * 32, kRegisterAlignment);
 }
 
 std::uint32_t FunctionDecoder::special_use(ptx::SpecialRegister special, unsigned bytes,
@@ -142,7 +143,8 @@ std::uint32_t FunctionDecoder::special_use(ptx::SpecialRegister special, unsigne
   for (const SpecialUse& use : result_.specials) {
     if (use.special == special && use.bytes == bytes && use.addend == addend) return use.offset;
   }
-  const std::uint32_t offset = bytes == 0 ? allocate(4, 4) : allocate(bytes * 32, 64);
+  const std::uint32_t offset =
+      bytes == 0 ? allocate(4, 4) : allocate(bytes * 32, kRegisterAlignment);
   result_.specials.push_back({special, offset, static_cast<std::uint8_t>(bytes), addend});
   return offset;
 }

@@ -104,14 +104,31 @@ LaunchState::LaunchState(const LaunchSetup& setup)
   active_ = on_ = executed_;
 }
 
+namespace {
+
+/// Copies `bytes` bytes to `count` - 1 further places, each `stride` bytes behind the last.
+template <std::size_t bytes>
+void repeat(std::uint8_t* first, std::size_t stride, std::uint32_t count) {
+  std::uint8_t copy[bytes];
+  std::memcpy(copy, first, bytes);
+  for (std::uint32_t i = 1; i < count; ++i) std::memcpy(first + i * stride, copy, bytes);
+}
+
+}  // namespace
+
 void LaunchState::fill_block_specials(std::uint8_t* frames, std::uint64_t block) const {
   for (const SpecialUse& use : block_specials_) {
     fill_special(setup_, info_, use, frames, 0, block, 0);
-    const std::uint8_t* const first = frames + use.offset;
-    const std::size_t bytes =
-        use.bytes == 0 ? sizeof(LaneMask) : std::size_t{use.bytes} * kWarpSize;
-    for (std::uint32_t warp = 1; warp < info_.warps_per_block; ++warp) {
-      std::memcpy(frames + std::size_t{warp} * frame_bytes_ + use.offset, first, bytes);
+    std::uint8_t* const first = frames + use.offset;
+    switch (use.bytes) {
+      case 0:
+        repeat<sizeof(LaneMask)>(first, frame_bytes_, info_.warps_per_block);
+        break;
+      case 4:
+        repeat<4 * kWarpSize>(first, frame_bytes_, info_.warps_per_block);
+        break;
+      default:
+        repeat<8 * kWarpSize>(first, frame_bytes_, info_.warps_per_block);
     }
   }
 }

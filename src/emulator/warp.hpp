@@ -116,7 +116,7 @@ class Warp {
   void list_stuck(std::vector<StuckLanes>& stuck) const;
 
  private:
-  Stop run_path(Worker& worker, const CompiledExit* exit);
+  Stop run_path(Worker& worker, const CompiledExit* exit, bool interpret);
   const CompiledExit* run_compiled(Worker& worker, std::uint32_t b);
   const CompiledExit* cross_barriers(Worker& worker, const CompiledExit* exit);
   void begin_block(Worker& worker, const CodeBlock& block, LaneMask mask);
@@ -163,6 +163,7 @@ class Warp {
   LaneMask existing_ = 0, live_ = 0;
   std::vector<Path> paths_;
   std::size_t current_ = 0;
+  bool fresh_ = false;  ///< it has not run yet
   std::uint32_t spins_ = 0;
   std::uint32_t pace_ = 0;
   std::int64_t turn_ = 0;       ///< instructions left of it

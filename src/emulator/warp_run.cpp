@@ -39,6 +39,7 @@ void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint
   }
   spins_ = 0;
   current_ = 0;
+  fresh_ = true;
   pace_ = pace;
   pause_.region = nullptr;
   const CodeFunction& kernel = block.launch().program().functions()[0];
@@ -129,6 +130,7 @@ Stop Warp::run(Worker& worker) {
   w.local = block_->local(index_);
   turn_ = path_turn_ = worker.launch.turn(worker);
   const CompiledExit* exit = nullptr;
+  bool interpret = false;  // there is no compiled code for the first block
   if (pause_.region != nullptr) {
     const Path& path = paths_[current_];  // with all lanes
     if (path.state != PathState::ready) return Stop::blocked;
@@ -137,12 +139,21 @@ Stop Warp::run(Worker& worker) {
     exit = cross_barriers(worker, worker.compiled->resume(*path.frame, pause_, turn_));
     steps_ += path_turn_ - turn_;
     if (exit == nullptr) return turn_ < 0 ? Stop::yielded : Stop::blocked;
+  } else if (std::exchange(fresh_, false) && existing_ == kAllLanes && worker.compiled != nullptr) {
+    bind(worker, root_);
+    w.live = live_;
+    exit = run_compiled(worker, 0);
+    interpret = exit == nullptr;
+    steps_ += path_turn_ - turn_;
+    if (pause_.region != nullptr) return turn_ < 0 ? Stop::yielded : Stop::blocked;
   }
+  if (exit != nullptr && exit->ends) leave(worker, kAllLanes);
   for (;;) {
     if (paths_.empty()) return Stop::finished;
     if (!pick()) return Stop::blocked;
     path_turn_ = turn_;
-    const Stop stop = run_path(worker, std::exchange(exit, nullptr));
+    const Stop stop =
+        run_path(worker, std::exchange(exit, nullptr), std::exchange(interpret, false));
     steps_ += path_turn_ - turn_;
     path_turn_ = turn_;
     if (stop == Stop::blocked) {  // this path only
@@ -159,11 +170,13 @@ Stop Warp::run(Worker& worker) {
 }
 
 /// Runs compiled code from the begin of block `b` of the current path, which has all lanes.
-/// Null: the interpreter runs the block.
+/// Null: the interpreter runs the block, unless the warp now waits (pause_).
 const CompiledExit* Warp::run_compiled(Worker& worker, std::uint32_t b) {
   const Path& path = paths_[current_];
   if (!worker.compiled->is_due(path.frame->function->blocks[b].counter)) return nullptr;
-  return worker.compiled->run(*path.frame, b, path.join->block, pause_, turn_);
+  const CompiledExit* const exit =
+      worker.compiled->run(*path.frame, b, path.join->block, pause_, turn_);
+  return pause_.region == nullptr ? exit : cross_barriers(worker, exit);
 }
 
 /// The current path has left compiled code at a barrier, at `exit`: it goes on there as long as it
@@ -209,8 +222,9 @@ void Warp::run_body(Worker& worker, const Code* code, const Code* end, LaneMask 
 }
 
 /// Runs the current path until it ends, waits or yields (blocked: another path may run). `exit`:
-/// where it has left compiled code; null: it has not.
-Stop Warp::run_path(Worker& worker, const CompiledExit* exit) {
+/// where it has left compiled code; null: it has not. `interpret`: its first block has no compiled
+/// code.
+Stop Warp::run_path(Worker& worker, const CompiledExit* exit, bool interpret) {
   Context& w = worker.context;
   const CodeFunction* function = nullptr;
   std::uint32_t b = 0;
@@ -237,14 +251,16 @@ Stop Warp::run_path(Worker& worker, const CompiledExit* exit) {
       paths_[current_].block = b;
       return Stop::yielded;
     }
-    if (exit == nullptr && mask == kAllLanes && worker.compiled != nullptr) {
+    if (exit == nullptr && !std::exchange(interpret, false) && mask == kAllLanes &&
+        worker.compiled != nullptr) {
       exit = run_compiled(worker, b);
-    }
-    if (pause_.region != nullptr) {
-      exit = cross_barriers(worker, exit);
-      if (exit == nullptr) return Stop::blocked;
+      if (pause_.region != nullptr) return Stop::blocked;
     }
     const CompiledExit* const left = std::exchange(exit, nullptr);
+    if (left != nullptr && left->ends) {
+      leave(worker, kAllLanes);
+      return Stop::blocked;
+    }
     if (left != nullptr) b = left->block;
     if (left != nullptr && !left->inside) {
       if (!left->yields) continue;

@@ -39,6 +39,7 @@ class Generator {
   void statements(int depth, int count, bool together);
   void statement(int depth, bool together);
   void word_operation();
+  void short_conversions(const std::string& d, const std::string& a);
   void long_operation();
   void real_operation();
   void predicate_operation();
@@ -98,8 +99,17 @@ void Generator::word_operation() {
       return line("{} {}, {}, {}",
                   pick({"div.s32", "div.u32", "rem.u32", "mul.hi.s32", "mul.hi.u32"}), d, a, b);
     default:
+      if (chance(70)) return short_conversions(d, a);
       return line("bfe.u32 {}, {}, 3, 9", d, a);
   }
+}
+
+/// By way of registers of 16 bits, or between parts of words.
+void Generator::short_conversions(const std::string& d, const std::string& a) {
+  if (chance(40)) return line("cvt.{} {}, {}", pick({"u32.u8", "s32.s16", "s32.u32"}), d, a);
+  line("cvt.{} %h0, {}", pick({"u16.u32", "s16.s32", "u16.s32", "u8.u32"}), a);
+  line("mov.{} %h1, %h0", pick({"u16", "s16", "b16"}));
+  line("cvt.{} {}, %h1", pick({"u32.u16", "s32.s16", "s32.u16"}), d);
 }
 
 void Generator::long_operation() {
@@ -425,7 +435,8 @@ std::string Generator::kernel() {
   return fmt::format(
       ".shared .align 16 .b8 tile[2560];\n"
       ".visible .entry k(.param .u64 data, .param .u64 results) {{\n"
-      "  .reg .b32 %r<{}>, %i, %base, %n<4>;\n  .reg .b64 %rd<{}>, %at, %data, %results;\n"
+      "  .reg .b16 %h<2>;\n  .reg .b32 %r<{}>, %i, %base, %n<4>;\n  .reg .b64 %rd<{}>, %at, %data, "
+      "%results;\n"
       "  .reg .f32 %f<{}>;\n  .reg .f64 %fd<{}>;\n  .reg .pred %p<{}>, %q;\n{}}}\n",
       kWords, kLongs, kSingles, kDoubles, kPredicates, text_);
 }

@@ -176,7 +176,7 @@ class Opcodes(unittest.TestCase):
     """An instruction is one row of the list and one function: nobody else keeps a list of them."""
 
     # Their code differs from one operation to the next: lane kernels, and what is known of addresses.
-    NAMED_IN = ("src/emulator/lanes/", "src/emulator/compiled/known_operation.cpp",
+    NAMED_IN = ("src/emulator/lanes/", "src/emulator/compiled/translator.cpp",
                 "src/observe/address_values.cpp",
                 "src/emulator/instructions/decode_move.cpp")
 

@@ -102,6 +102,7 @@ ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& fac
     case Act::bit_xor:
       return all_uniform() ? kUniform : bitwise_shape(operation, facts);
     case Act::multiply_high:
+    case Act::keep_bits:
     case Act::divide:
     case Act::remainder:
     case Act::minimum:

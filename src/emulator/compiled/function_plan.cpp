@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "emulator/compiled/translator.hpp"
+
 namespace tilescope::emulator::compiled {
 
 bool RegisterSet::unite(const RegisterSet& other) {
@@ -92,7 +94,8 @@ std::vector<FrameRange> FunctionPlan::frame_resets(std::uint32_t bytes) const {
   std::vector<FrameRange> result;
   std::uint32_t at = 0;
   for (const FrameRange& range : kept) {
-    if (range.offset > at) result.push_back({at, range.offset - at});
+    // Less than the alignment of registers lies between them: padding, which is never written.
+    if (range.offset >= at + kRegisterAlignment) result.push_back({at, range.offset - at});
     at = std::max(at, range.offset + range.bytes);
   }
   if (bytes > at) result.push_back({at, bytes - at});

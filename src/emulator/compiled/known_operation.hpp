@@ -22,6 +22,7 @@ struct RegisterInfo {
   std::uint8_t width = 0;    ///< bytes per lane: 4, 8, 16; 0 for a predicate
   RegisterKind kind = RegisterKind::variable;
   std::uint64_t bits = 0;  ///< of a constant
+  bool of_block = false;   ///< special: the same in all lanes of a block, and depends on it
 };
 
 inline constexpr std::uint32_t kNoRegister = 0xffffffffu;
@@ -60,6 +61,7 @@ enum class Act : std::uint8_t {
   bit_or,
   bit_xor,
   bit_not,
+  keep_bits,  ///< the low bits of a word: Operation::mask
   negate,
   minimum,
   maximum,
@@ -94,6 +96,7 @@ struct Operation {
   ptx::Compare comparison = ptx::Compare::none;
   bool flip = false;  ///< of a predicate: select, bit_and ...
   bool second_flip = false;
+  std::uint32_t mask = 0;    ///< of keep_bits
   bool past_l1 = false;      ///< a copy that goes past the L1 cache
   bool only_orders = false;  ///< a call that does nothing but tell observers of kOrder
   const Code* code = nullptr;
@@ -112,12 +115,5 @@ struct Operation {
   Space space(std::size_t i) const;
   std::int64_t offset(std::size_t i) const;
 };
-
-/// The operation at index `index` of a function's code.
-Operation operation_at(const Program& program, const CodeFunction& function,
-                       const RegisterTable& registers, std::uint32_t index);
-/// The registers that the instruction mentions, whatever it does.
-Operation mentions_at(const Program& program, const CodeFunction& function,
-                      const RegisterTable& registers, std::uint32_t index);
 
 }  // namespace tilescope::emulator::compiled

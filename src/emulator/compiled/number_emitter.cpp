@@ -129,6 +129,9 @@ void NumberEmitter::arithmetic(const Item& item) {
     case Act::bit_xor:
       a_.bit_xor(rax, rcx, width);
       break;
+    case Act::keep_bits:
+      a_.and_constant(rax, static_cast<std::int32_t>(operation.mask), 4);
+      break;
     case Act::bit_not:
       a_.complement(rax, width);
       break;

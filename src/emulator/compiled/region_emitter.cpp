@@ -19,6 +19,13 @@ namespace {
 
 constexpr Gpr kKept[] = {rbx, rbp, r12, r13, r14, r15};
 
+/// All lanes that reach the block's end leave the kernel there.
+bool ends_warp(const FunctionPlan& plan, const CodeBlock& block) {
+  return plan.function().source->is_entry &&
+         (block.end == BlockEnd::ret || block.end == BlockEnd::exit) &&
+         plan.function().code[block.body_end].guard == kNone;
+}
+
 }  // namespace
 
 RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWatch watch,
@@ -32,11 +39,14 @@ RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWat
   numbers_.bounds = numbers.bounds;
   code_.exits.push_back({});
   return_ = a_.label();
+  trusted_ = a_.label();
   for (const std::uint32_t b : region.blocks) blocks_.emplace(b, a_.label());
 }
 
 RegionCode RegionEmitter::emit() {
   enter();
+  const bool lasting = is_lasting();
+  if (lasting) enter_trusted();
   for (const std::uint32_t b : region_.blocks) {
     if (region_.at_begin.contains(b)) block(b);
   }
@@ -46,6 +56,7 @@ RegionCode RegionEmitter::emit() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     code_.exits[entries_[i].exit].entry = a_.offset(entries_[i].at);
   }
+  if (lasting) code_.trusted_entry = a_.offset(trusted_);
   code_.slots = numbers_.first_temporary + numbers_.temporaries;
   program_numbers_.bounds = numbers_.bounds;
   return std::move(code_);
@@ -115,6 +126,26 @@ void RegionEmitter::enter() {
   if (!region_.assumptions.empty()) {
     a_.vector(vptest, differs, 0, Source::ymm(differs));
     a_.jump(Condition::not_equal, return_);
+  }
+  a_.jump(blocks_.at(region_.head));
+}
+
+/// What is assumed holds for a warp in every block of the launch, if it holds in one.
+bool RegionEmitter::is_lasting() const {
+  return std::all_of(region_.assumptions.begin(), region_.assumptions.end(), [&](const auto& x) {
+    const RegisterInfo& info = plan_.registers()[x.reg];
+    return info.kind == RegisterKind::special &&
+           (!info.of_block || (x.shape == kUniform && !x.known));
+  });
+}
+
+void RegionEmitter::enter_trusted() {
+  a_.bind(trusted_);
+  begin();
+  for (const Assumption& assumption : region_.assumptions) {
+    const RegisterInfo& info = plan_.registers()[assumption.reg];
+    a_.mov(rax, at(kFrame, info.offset), info.width);
+    a_.store(slot_place(static_cast<int>(assumption.reg)), rax, info.width);
   }
   a_.jump(blocks_.at(region_.head));
 }
@@ -248,6 +279,8 @@ void RegionEmitter::end(std::uint32_t b, const Facts& facts, const RegisterSet& 
     go(b, block.next, false, behind);
   } else if (goes_on && region_.contains(block.next)) {
     wait(b, facts);
+  } else if (ends_warp(plan_, block)) {
+    exit({ExitKind::ends, b, block.body_end, 0}, facts, live);
   } else {
     exit({ExitKind::inside, b, block.body_end, 0}, facts, live);
   }

@@ -18,6 +18,7 @@ enum class ExitKind : std::uint8_t {
   refused,  ///< an assumption does not hold: nothing has been done
   block,    ///< at the begin of a block
   yield,    ///< the same, but the warp's turn is over
+  ends,     ///< all lanes have left the kernel
   inside,   ///< before an instruction of a block that has been counted
   waits,    ///< as inside, before a barrier: the warp is to go on at `entry`
   failed,   ///< as inside: a check failed, or an access goes where only the interpreter knows
@@ -34,6 +35,9 @@ struct RegionCode {
   std::vector<std::uint8_t> bytes;
   std::vector<RegionExit> exits;  ///< by what the code returns; the first is `refused`
   int slots = 0;                  ///< that it uses
+  /// Offset of the entry for warps whose assumptions held once: nothing that is assumed can have
+  /// changed. 0: there is none.
+  std::size_t trusted_entry = 0;
   RegionSums sums;
   RegionAnnounced announced;
 };
@@ -55,6 +59,8 @@ class RegionEmitter {
  private:
   void begin();
   void enter();
+  bool is_lasting() const;
+  void enter_trusted();
   void leave();
   void block(std::uint32_t b);
   void segment(const Segment& segment, std::uint32_t b, const Facts& before,
@@ -84,7 +90,7 @@ class RegionEmitter {
   ProgramNumbers& program_numbers_;
   SegmentNumbers numbers_;
   std::map<std::uint32_t, Label> blocks_;
-  Label return_;
+  Label return_, trusted_;
   struct Entry {
     std::size_t exit;
     Label at;

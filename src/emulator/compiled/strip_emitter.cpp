@@ -130,6 +130,12 @@ void StripEmitter::half_of(const Item& item, int half) {
     case Act::negate:
       bitwise(item, half);
       break;
+    case Act::keep_bits: {
+      const int a = cache_.use(item, 0, half, false);
+      a_.vector(vpbroadcastd, kScratch, 0, a_.constant_32(operation.mask));
+      a_.vector(vpand, cache_.define(item, 0, half, false), a, ymm(kScratch));
+      break;
+    }
     case Act::select:
       select(item, half);
       break;

@@ -1,0 +1,117 @@
+// The compiled regions of a program, and when one is compiled.
+//
+// A block is a region's head once 32 lanes have entered it often. The region is compiled for what
+// the registers hold at that moment (region.hpp). A warp that finds other shapes is refused; where
+// that happens often, the head gets a further region. Registers whose shape keeps changing are not
+// assumed to have one any more.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "emulator/compiled/code_memory.hpp"
+#include "emulator/compiled/compiled_state.hpp"
+#include "emulator/compiled/region_emitter.hpp"
+#include "emulator/compiled_code.hpp"
+#include "emulator/warp.hpp"
+
+namespace tilescope::emulator::compiled {
+
+struct CompiledRegion {
+  explicit CompiledRegion(CodeMemory&& code) : memory(std::move(code)) {}
+  CodeMemory memory;
+  struct Exit {
+    ExitKind kind;
+    std::size_t entry;  ///< as in RegionExit
+    CompiledExit place;
+  };
+  std::vector<Exit> exits;
+  std::vector<std::uint32_t> blocks;
+  std::vector<std::pair<std::uint32_t, LaneShape>> assumed;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> numbers;  ///< assumed of registers
+  KnownParameters parameters;
+  RegionSums sums;
+  RegionAnnounced announced;
+  std::size_t slots = 0;
+  std::size_t trusted_entry = 0;  ///< as in RegionCode
+  std::uint32_t counter = 0;      ///< CodeBlock::counter of the head
+  std::size_t number = 0;         ///< in the program
+  /// Of the same head. Those that assume more come first: they fit fewer warps, which would enter
+  /// any of the others.
+  mutable std::atomic<const CompiledRegion*> next{nullptr};
+  mutable std::atomic<std::uint32_t> failures{0};
+
+  std::size_t assumptions() const { return assumed.size() + numbers.size() + parameters.size(); }
+  /// `at`: offset of the place to enter by.
+  Run entry(std::size_t at) const {
+    return reinterpret_cast<Run>(
+        const_cast<std::uint8_t*>(static_cast<const std::uint8_t*>(memory.data()) + at));
+  }
+};
+
+struct Head {
+  std::atomic<const CompiledRegion*> first{nullptr};
+  std::atomic<std::size_t> count{0};
+  // Guarded by the program's mutex:
+  std::vector<std::unique_ptr<CompiledRegion>> regions;
+  void add(std::unique_ptr<CompiledRegion> region);
+};
+struct CompiledFunction {
+  explicit CompiledFunction(std::size_t blocks) : heads(blocks) {}
+  std::unique_ptr<FunctionPlan> plan;
+  std::vector<Head> heads;  ///< by block
+};
+class CompiledProgram {
+ public:
+  CompiledProgram(const Program& program, AccessWatch watch);
+  const CompiledRegion* first(const Frame& frame, std::uint32_t block) const {
+    return functions_[frame.index]->heads[block].first.load(std::memory_order_acquire);
+  }
+  std::size_t count(const Frame& frame, std::uint32_t block) const {
+    return functions_[frame.index]->heads[block].count.load(std::memory_order_acquire);
+  }
+  /// Compiles a region for what the frame holds, unless another thread has added one to the first
+  /// `known`; false if there will be no further one.
+  bool compile(const Frame& frame, const std::uint8_t* parameters, std::uint32_t block,
+               std::size_t known);
+  AccessWatch watch() const { return watch_; }
+  /// Entries left before each block is compiled, by CodeBlock::counter: what earlier launches have
+  /// left of `fresh`.
+  std::vector<std::uint32_t> patience(std::size_t blocks, std::uint32_t fresh);
+  /// The blocks that are still worth compiling begin later launches with what is left of them.
+  void keep_patience(const std::vector<std::uint32_t>& left);
+  /// CompiledThread::frame_resets of the kernel.
+  const std::vector<FrameRange>& frame_resets();
+  /// They have been found already.
+  bool knows_frame_resets() const { return knows_frame_resets_.load(std::memory_order_acquire); }
+  // Their numbers so far.
+  std::uint32_t bounds() const { return bounds_.load(std::memory_order_acquire); }
+  std::uint32_t sum_entries() const { return entries_.load(std::memory_order_acquire); }
+  std::uint32_t recent_tables() const { return recent_.load(std::memory_order_acquire); }
+
+ private:
+  std::vector<bool> unstable(const CompiledFunction& function, const Head& head,
+                             const std::uint8_t* frame) const;
+  bool has_new_numbers(const CompiledFunction& function, const CompiledRegion& region,
+                       const PresentState& present) const;
+  const FunctionPlan& plan(std::size_t function);
+
+  const Program& program_;
+  const AccessWatch watch_;
+  std::vector<std::unique_ptr<CompiledFunction>> functions_;
+  std::mutex mutex_;
+  std::optional<std::vector<FrameRange>> frame_resets_;
+  std::atomic<bool> knows_frame_resets_{false};
+  std::vector<std::uint32_t> patience_;
+  std::size_t code_bytes_ = 0;
+  std::size_t regions_ = 0;
+  ProgramNumbers numbers_;
+  std::atomic<std::uint32_t> bounds_{0}, entries_{0}, recent_{0};  ///< of `numbers_`
+};
+
+}  // namespace tilescope::emulator::compiled

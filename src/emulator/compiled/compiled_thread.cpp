@@ -1,0 +1,240 @@
+// Which compiled region a warp enters, on one host thread.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "emulator/block.hpp"
+#include "emulator/compiled/compiled_program.hpp"
+#include "emulator/lane_key.hpp"
+#include "emulator/launch_state.hpp"
+
+namespace tilescope::emulator::compiled {
+namespace {
+
+constexpr std::uint32_t kPatience = 150;       // entries before a block is compiled
+constexpr std::uint32_t kNotAgain = 1u << 30;  // entries, in the place of for ever
+constexpr std::uint32_t kRefusals = 8;         // before a head gets a further region
+constexpr std::uint32_t kMostFailures = 200;   // of a region's checks
+constexpr std::uint32_t kFittingTries = 64;    // after which a region must have fitted...
+constexpr std::uint32_t kLeastFitting = 8;     // ...one of so many warps
+constexpr std::uint32_t kTrial = 256;          // entries after which a region must have paid
+
+class Thread final : public CompiledThread {
+ public:
+  Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience);
+  ~Thread() override { program_.keep_patience(patience_); }
+  const CompiledExit* run(const Frame& frame, std::uint32_t block, std::uint32_t join,
+                          CompiledPause& pause, std::int64_t& turn) override;
+  const CompiledExit* resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) override;
+  const std::vector<FrameRange>* frame_resets() override;
+  void deliver_sums(const BlockObserverSlots& observers) override;
+
+ private:
+  /// Of a region that not every warp fits.
+  struct Fitting {
+    std::uint32_t tries = 0, fits = 0;
+  };
+  struct Trial {
+    std::uint32_t refusals = 0, runs = 0;
+    std::int64_t instructions = 0;
+  };
+  void enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
+             std::int64_t& turn);
+  const CompiledExit* left(const CompiledRegion& region, std::uint64_t exit, CompiledPause& pause);
+  bool is_worth_trying(const CompiledRegion& region);
+  void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
+  void judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions);
+
+  CompiledProgram& program_;
+  CompiledState state_;
+  std::vector<AccessBounds> bounds_;
+  std::vector<SumEntry> sums_;
+  std::vector<std::uint64_t> recent_;
+  std::vector<UsedEntry> used_;
+  std::vector<Trial> trials_;     ///< by CodeBlock::counter
+  std::vector<Fitting> fitting_;  ///< by region
+  /// By warp of a block: the region at the kernel's begin whose assumptions hold for it in every
+  /// block. Null: none is known.
+  std::vector<const CompiledRegion*> trusted_;
+  std::uint32_t early_blocks_;  ///< before frame_resets
+  const std::vector<FrameRange>* frame_resets_ = nullptr;
+};
+Thread::Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience)
+    : CompiledThread(program.patience(worker.counters.size(), patience)),
+      program_(program),
+      trials_(worker.counters.size()),
+      trusted_(worker.launch.info().warps_per_block, nullptr),
+      early_blocks_(patience / 4) {
+  state_.counters = worker.counters.data();
+  state_.lanes_on = worker.lanes_on.data();
+  state_.parameters = worker.context.parameters;
+  state_.context = &worker.context;
+  state_.worker = &worker;
+  state_.touched = worker.launch.touched_bytes();
+  state_.used = &used_;
+}
+
+void Thread::enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
+                   std::int64_t& turn) {
+  if (pause.numbers.size() < region.slots) pause.numbers.resize(region.slots);
+  if (bounds_.size() < program_.bounds()) bounds_.resize(program_.bounds());
+  Context& w = *state_.context;
+  w.active = w.mask = kAllLanes;
+  state_.slots = pause.numbers.data();
+  state_.bounds = bounds_.data();
+  state_.frame = frame.registers;
+  state_.turn = &turn;
+  state_.shared = w.shared;
+  state_.shared_bytes = w.shared_bytes;
+  if (program_.watch() != AccessWatch::sums) return;
+  if (sums_.size() < program_.sum_entries()) sums_.resize(program_.sum_entries());
+  const std::size_t recent = std::size_t{program_.recent_tables()} * kRecentAddresses;
+  if (recent_.size() < recent) recent_.resize(recent);
+  state_.sums = sums_.data();
+  state_.recent = recent_.data();
+  state_.place = w.block->linear() * w.block->launch().info().warps_per_block + w.warp_index;
+}
+
+const CompiledExit* Thread::left(const CompiledRegion& region, std::uint64_t number,
+                                 CompiledPause& pause) {
+  const CompiledRegion::Exit& exit = region.exits[number];
+  if (exit.kind == ExitKind::waits) {
+    pause.region = &region;
+    pause.exit = number;
+  } else if (exit.kind == ExitKind::failed) {
+    ++region.failures;
+  }
+  return &exit.place;
+}
+
+const CompiledExit* Thread::resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) {
+  const auto& region = *static_cast<const CompiledRegion*>(std::exchange(pause.region, nullptr));
+  const std::int64_t before = turn;
+  enter(region, frame, pause, turn);
+  const std::uint64_t exit = region.entry(region.exits[pause.exit].entry)(&state_);
+  trials_[region.counter].instructions += before - turn;
+  return left(region, exit, pause);
+}
+
+const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::uint32_t join,
+                                CompiledPause& pause, std::int64_t& turn) {
+  const std::uint32_t counter = frame.function->blocks[block].counter;
+  // The kernel's begin, where all that a region assumes may be known to hold.
+  const bool begins = block == 0 && frame.index == 0 && join == kReturnBlock;
+  const CompiledRegion** const trusted = begins ? &trusted_[state_.context->warp_index] : nullptr;
+  if (begins && *trusted != nullptr) {
+    const CompiledRegion& region = **trusted;
+    const std::int64_t before = turn;
+    enter(region, frame, pause, turn);
+    const std::uint64_t exit = region.entry(region.trusted_entry)(&state_);
+    judge(region, counter, before - turn);
+    return left(region, exit, pause);
+  }
+  const CompiledRegion* first = program_.first(frame, block);
+  if (first == nullptr) {
+    if (!program_.compile(frame, state_.parameters, block, 0)) {
+      patience_[counter] = kNotAgain;
+      return nullptr;
+    }
+    first = program_.first(frame, block);
+  }
+  for (const CompiledRegion* region = first; region != nullptr; region = region->next) {
+    if (std::binary_search(region->blocks.begin(), region->blocks.end(), join)) continue;
+    if (!is_worth_trying(*region)) continue;
+    const std::int64_t before = turn;
+    enter(*region, frame, pause, turn);
+    const std::uint64_t exit = region->entry(0)(&state_);
+    if (region->exits[exit].kind == ExitKind::refused) continue;
+    ++fitting_[region->number].fits;
+    if (begins && region->trusted_entry != 0) *trusted = region;
+    judge(*region, counter, before - turn);
+    return left(*region, exit, pause);
+  }
+  refuse(frame, block, counter);
+  return nullptr;
+}
+
+const std::vector<FrameRange>* Thread::frame_resets() {
+  if (early_blocks_ > 0 && !program_.knows_frame_resets()) {
+    --early_blocks_;
+    return nullptr;
+  }
+  if (frame_resets_ == nullptr) frame_resets_ = &program_.frame_resets();
+  return frame_resets_;
+}
+
+void Thread::deliver_sums(const BlockObserverSlots& observers) {
+  for (const UsedEntry& used : used_) {
+    const SumEntry entry = std::exchange(sums_[used.entry], {});
+    for (const SummedAccess& access : used.group->accesses) {
+      if (access.kind == AccessKind::async_load) continue;  // comes with the shared side
+      const AccessSum sum = sum_of(access, *used.group, used.entry, entry.times);
+      for (const BlockObserverSlot& slot : observers) {
+        if ((slot.events & access_event(sum.space)) != 0) slot.observer->access_sum(sum);
+      }
+    }
+  }
+  used_.clear();
+}
+
+/// Counts a try. False where hardly any warp has fitted the region.
+bool Thread::is_worth_trying(const CompiledRegion& region) {
+  if (fitting_.size() <= region.number) fitting_.resize(region.number + 1);
+  Fitting& fitting = fitting_[region.number];
+  if (fitting.tries >= kFittingTries && fitting.fits < fitting.tries / kLeastFitting) return false;
+  ++fitting.tries;
+  return true;
+}
+
+/// No region fits: perhaps a further one does.
+void Thread::refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter) {
+  Trial& trial = trials_[counter];
+  if (++trial.refusals < kRefusals) return;
+  trial.refusals = 0;
+  if (!program_.compile(frame, state_.parameters, block, program_.count(frame, block))) {
+    patience_[counter] = kTrial;
+  }
+}
+
+/// A region that is left again at once, or whose checks fail, does not pay.
+void Thread::judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions) {
+  Trial& trial = trials_[counter];
+  trial.instructions += instructions;
+  if (++trial.runs < kTrial) return;
+  const auto least = static_cast<std::int64_t>(3 + region.assumed.size() / 3) * kTrial;
+  if (trial.instructions < least || region.failures.load() > kMostFailures) {
+    patience_[counter] = kNotAgain;
+  }
+  trial.runs = 0;
+  trial.instructions = 0;
+}
+
+/// Entries before a block is compiled, or what TILESCOPE_COMPILE_AFTER says.
+std::uint32_t chosen_patience() {
+  const char* text = std::getenv("TILESCOPE_COMPILE_AFTER");
+  const long given = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
+  return given > 0 ? static_cast<std::uint32_t>(std::min(given, 1'000'000L)) : kPatience;
+}
+
+class Code final : public CompiledCode {
+ public:
+  Code(const Program& program, AccessWatch watch) : program_(program, watch) {}
+  std::unique_ptr<CompiledThread> thread(Worker& worker) override {
+    return std::make_unique<Thread>(program_, worker, chosen_patience());
+  }
+
+ private:
+  CompiledProgram program_;
+};
+
+}  // namespace
+}  // namespace tilescope::emulator::compiled
+
+namespace tilescope::emulator {
+
+std::shared_ptr<CompiledCode> make_compiled_code(const Program& program, AccessWatch watch) {
+  if (lane_kernels("v3") == nullptr) return nullptr;
+  return std::make_shared<compiled::Code>(program, watch);
+}
+
+}  // namespace tilescope::emulator
