@@ -256,6 +256,13 @@ inline Module Kernel::module() const {
   return state_->module();
 }
 
+/// Which devices reach a buffer's memory, beside copies from and to the host.
+enum class Reach {
+  any,    ///< its own device, and all GPUs that have access to memory of this one
+  own,    ///< its own device; no GPU maps memory of another, which takes milliseconds
+  linked  ///< its own device, and those that copy from such memory of it
+};
+
 /// The memory of a device, in bytes.
 struct MemoryUse {
   std::size_t free_bytes = 0;
@@ -282,7 +289,7 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual const DeviceProperties& properties() const = 0;
 
   /// Allocates `bytes` (0 is allowed); `name` appears in reports about accesses to it.
-  Buffer allocate(std::size_t bytes, std::string_view name = "buffer");
+  Buffer allocate(std::size_t bytes, std::string_view name = "buffer", Reach reach = Reach::any);
   /// Allocates memory that the host and kernels reach at the same address: the buffer's address is
   /// a host pointer too. Throws Error(usage) on a device that runs no kernels. On the emulated
   /// device it occupies whole pages of its own, so that a program may protect them.
@@ -382,6 +389,8 @@ class Device : public std::enable_shared_from_this<Device> {
  protected:
   Device() = default;
   virtual std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) = 0;
+  /// Freed by free_bytes().
+  virtual std::uint64_t allocate_for(Reach reach, std::size_t bytes, std::string_view name);
   /// Freed by free_bytes().
   virtual std::uint64_t allocate_managed_bytes(std::size_t bytes, std::string_view name);
   virtual std::uint64_t new_array(const ArrayRequest& request, std::string_view name);

@@ -26,8 +26,10 @@ std::vector<std::shared_ptr<Device>> open_devices(std::string_view list);
 /// When a call for matrices in host memory got how far, in milliseconds from its begin, on the
 /// device that was last.
 struct HostTimes {
-  double copying = 0.0;      ///< the first copy may begin
-  double prepared = 0.0;     ///< memory is allocated, kernels are loaded
+  double planned = 0.0;      ///< how to compute is chosen
+  double copying = 0.0;      ///< A is allocated: the first copy may begin
+  double allocated = 0.0;    ///< B, C and panels are
+  double prepared = 0.0;     ///< kernels are loaded
   double multiplying = 0.0;  ///< the first product begins
   double uploaded = 0.0;
   double multiplied = 0.0;

@@ -80,8 +80,8 @@ std::vector<DeviceProperties> cuda_devices(std::string* why_none) {
   return devices;
 }
 
-Buffer Device::allocate(std::size_t bytes, std::string_view name) {
-  const std::uint64_t address = allocate_bytes(bytes, name);
+Buffer Device::allocate(std::size_t bytes, std::string_view name, Reach reach) {
+  const std::uint64_t address = allocate_for(reach, bytes, name);
   return Buffer(
       detail::Handle(shared_from_this(), address,
                      [](Device& device, std::uint64_t value) { device.free_bytes(value); }),
@@ -157,6 +157,10 @@ std::uint64_t Device::new_texture(const TextureRequest&) {
 
 std::uint64_t Device::new_surface(std::uint64_t, unsigned) {
   refuse_textures();
+}
+
+std::uint64_t Device::allocate_for(Reach, std::size_t bytes, std::string_view name) {
+  return allocate_bytes(bytes, name);
 }
 
 std::uint64_t Device::allocate_managed_bytes(std::size_t, std::string_view name) {

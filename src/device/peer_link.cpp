@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "device/cuda/cuda_device.hpp"
+#include "device/emulated/emulated_device.hpp"
 
 namespace tilescope::device {
 namespace {
@@ -20,10 +21,10 @@ void order(Device& waiting, const Stream& stream, Device& other, const Event& ev
 
 }  // namespace
 
-PeerLink::PeerLink(std::shared_ptr<Device> from, std::shared_ptr<Device> to)
-    : from_(std::move(from)), to_(std::move(to)) {
+PeerLink::PeerLink(std::shared_ptr<Device> from, std::shared_ptr<Device> to, Reach memory)
+    : from_(std::move(from)), to_(std::move(to)), memory_(memory) {
   is_direct_ = from_ == to_ || (are_gpus() && static_cast<CudaDevice&>(*to_).reaches(
-                                                  static_cast<const CudaDevice&>(*from_)));
+                                                  static_cast<CudaDevice&>(*from_), memory));
 }
 
 bool PeerLink::are_gpus() const {
@@ -41,6 +42,9 @@ void PeerLink::copy_rows(DeviceAddress to, std::size_t to_pitch, DeviceAddress f
                                                       to_pitch, from, from_pitch, row_bytes, rows,
                                                       stream);
   } else {
+    if (from_->kind() == DeviceKind::emulated) {
+      static_cast<const EmulatedDevice&>(*from_).require_reach(from, memory_);
+    }
     std::vector<std::byte> between(row_bytes * rows);
     from_->copy_rows_to_host(between.data(), row_bytes, from, from_pitch, row_bytes, rows);
     to_->copy_rows_to_device(to, to_pitch, between.data(), row_bytes, row_bytes, rows, stream);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <tilescope/sharded.hpp>
@@ -34,8 +35,8 @@ class HostShard {
     on_device_.leading = layout().leading;
   }
 
-  void allocate(const char* name) {
-    memory_ = device_.allocate(bytes(layout().batch_stride), name);
+  void allocate(const char* name, Reach reach) {
+    memory_ = device_.allocate(bytes(layout().batch_stride), name, reach);
     on_device_.data = reinterpret_cast<const void*>(memory_.address());
   }
   void free() { memory_ = {}; }
@@ -124,18 +125,40 @@ class HostProduct {
   /// When each device got how far.
   std::vector<HostTimes> run() {
     std::vector<HostTimes> times(devices_.size());
-    distribute::on_each(devices_.size(), [&](std::size_t i) {
-      try {
-        times[i] = run_on(i);
-      } catch (...) {
-        queued_.arrive_and_drop();
-        throw;
-      }
-    });
+    try {
+      distribute::on_each(devices_.size(), [&](std::size_t i) {
+        try {
+          times[i] = run_on(i);
+        } catch (...) {
+          has_failed_ = true;
+          queued_.arrive_and_drop();
+          throw;
+        }
+      });
+    } catch (...) {
+      wait_for_all();  // what is freed now may be read by another device
+      throw;
+    }
     return times;
   }
 
  private:
+  void wait_for_all() const noexcept {
+    for (const auto& device : devices_) {
+      try {
+        device->synchronize();
+      } catch (const std::exception&) {
+        // An error was thrown before.
+      }
+    }
+  }
+  // Waits for the other devices; false: one has failed, and this one takes no part any more.
+  bool all_are_here() {
+    queued_.arrive_and_wait();
+    const bool are_here = !has_failed_;
+    if (!are_here) queued_.arrive_and_drop();
+    return are_here;
+  }
   double since_start() const {
     return std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
   }
@@ -163,25 +186,28 @@ class HostProduct {
     const Event begin = device.create_event(), end = device.create_event(),
                 uploaded = device.create_event();
     HostTimes times;
+    times.planned = since_start();
     // The first copies pass while the device allocates and loads.
-    shard.a.allocate("A");
+    shard.a.allocate("A", Reach::own);
     times.copying = since_start();
     device.record(begin, up);
     shard.a.upload_rows(product_.rows_of(i, pieces.front()), up);
-    if (reads_c_) shard.c.allocate("C");
-    shard.b.allocate("B");
+    if (reads_c_) shard.c.allocate("C", Reach::own);
+    shard.b.allocate("B", Reach::linked);
     std::size_t brought = 0;
     for (bool is_all_of_a = false; !is_all_of_a; ++brought) {
       bring(i, brought, up);
       is_all_of_a = pieces[brought].panel == 0 && pieces[brought].parts.end() == product_.parts();
     }
-    if (!reads_c_) shard.c.allocate("C");
+    if (!reads_c_) shard.c.allocate("C", Reach::own);
+    product_.connect(i);
+    times.allocated = since_start();
     product_.prepare(i, {.a = shard.a.address(), .b = shard.b.address(), .c = shard.c.address()});
     times.prepared = since_start();
     const bool multiplies = shard.a.view().rows > 0;
     for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
       if (piece >= brought) bring(i, piece, up);
-      queued_.arrive_and_wait();  // a device waits for events of others that are recorded
+      if (!all_are_here()) return times;  // a device waits for events of others that are recorded
       if (multiplies) product_.multiply(i, piece, sent_[piece]);
     }
     device.record(uploaded, up);
@@ -196,7 +222,7 @@ class HostProduct {
     const auto [first, last] = product_.computed_ms(i, begin);
     times.multiplying = times.copying + first;
     times.multiplied = times.copying + last;
-    queued_.arrive_and_wait();  // all have read B
+    if (!all_are_here()) return times;  // all have read B
     product_.release(i);
     shard.a.free();
     shard.b.free();
@@ -212,6 +238,7 @@ class HostProduct {
   Clock::time_point start_;
   std::vector<std::vector<Event>> sent_;  ///< of each piece, by each device
   std::barrier<> queued_;
+  std::atomic<bool> has_failed_ = false;
 };
 
 }  // namespace
@@ -242,16 +269,16 @@ ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const Co
   }
   distribute::ShardedProduct product(
       distribute::assembled(devices, whole, a_views, b_views, c_views), options.variant,
-      distribute::Rows::arriving);
+      distribute::Rows::arriving, Reach::linked);
   const std::vector<HostTimes> times =
       HostProduct(devices, shards, whole.beta != 0.0, product, start).run();
   ShardedReport report = product.report();
   for (const HostTimes& one : times) {
     report.product.compute_ms =
         std::max(report.product.compute_ms, one.multiplied - one.multiplying);
-    for (const auto part :
-         {&HostTimes::copying, &HostTimes::prepared, &HostTimes::multiplying, &HostTimes::uploaded,
-          &HostTimes::multiplied, &HostTimes::downloaded, &HostTimes::freed}) {
+    for (const auto part : {&HostTimes::planned, &HostTimes::copying, &HostTimes::allocated,
+                            &HostTimes::prepared, &HostTimes::multiplying, &HostTimes::uploaded,
+                            &HostTimes::multiplied, &HostTimes::downloaded, &HostTimes::freed}) {
       report.times.*part = std::max(report.times.*part, one.*part);
     }
   }

@@ -14,9 +14,12 @@ struct ShardedGemm::State {
 
   State(std::span<const std::shared_ptr<Device>> of, const distribute::ShardedProblem& problem,
         const std::string& variant)
-      : devices(of.begin(), of.end()), product(problem, variant, distribute::Rows::there) {
-    distribute::on_each(devices.size(),
-                        [&](std::size_t i) { product.prepare(i, problem.shards[i].at); });
+      : devices(of.begin(), of.end()),
+        product(problem, variant, distribute::Rows::there, Reach::any) {
+    distribute::on_each(devices.size(), [&](std::size_t i) {
+      product.connect(i);
+      product.prepare(i, problem.shards[i].at);
+    });
     report = product.report();
   }
 };

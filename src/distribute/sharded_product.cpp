@@ -34,8 +34,9 @@ struct Rectangle {
 
 }  // namespace
 
-ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string& variant, Rows rows)
-    : whole_(problem.whole), bias_(problem.bias) {
+ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string& variant, Rows rows,
+                               Reach memory_of_b)
+    : whole_(problem.whole), memory_of_b_(memory_of_b), bias_(problem.bias) {
   for (const Shard& shard : problem.shards) {
     rows_.push_back({rows_.empty() ? 0 : rows_.back().end(), shard.rows});
     depths_.push_back({depths_.empty() ? 0 : depths_.back().end(), shard.depth});
@@ -80,9 +81,8 @@ void ShardedProduct::divide(Rows rows) {
 void ShardedProduct::prepare(std::size_t device, const GemmAddresses& at) {
   Member& member = members_[device];
   member.shard.at = at;
-  member.bias = member.shard.device->allocate(bias_.size_bytes(), "bias");
+  member.bias = member.shard.device->allocate(bias_.size_bytes(), "bias", Reach::own);
   member.shard.device->copy_to_device(member.bias.address(), bias_.data(), bias_.size_bytes());
-  connect(member);
   prepare_pieces(member);
 }
 
@@ -106,7 +106,8 @@ ShardedReport ShardedProduct::report() const {
 }
 
 // The ways on which rows of B come to the member, and the memory where they arrive.
-void ShardedProduct::connect(Member& member) {
+void ShardedProduct::connect(std::size_t index) {
+  Member& member = members_[index];
   const std::shared_ptr<Device>& device = member.shard.device;
   member.ready = device->create_event();
   for (Stream& stream : member.computes) stream = device->create_stream();
@@ -119,13 +120,14 @@ void ShardedProduct::connect(Member& member) {
   for (const Range& panel : panels_) widest = std::max(widest, panel.count);
   const GemmOperand operand = panel_operand(whole_.b, whole_.shape.k, widest);
   for (Slot& slot : member.slots) {
-    slot.memory = device->allocate(bytes_of(operand, operand.batch_stride), "a panel of B");
+    slot.memory =
+        device->allocate(bytes_of(operand, operand.batch_stride), "a panel of B", Reach::own);
     for (std::size_t i = 0; i < members_.size(); ++i) {
       slot.arrived.push_back(device->create_event());
     }
   }
   for (const Member& sender : members_) {
-    member.links.emplace_back(sender.shard.device, device);
+    member.links.emplace_back(sender.shard.device, device, memory_of_b_);
     member.copies.push_back(device->create_stream());
     member.received.push_back(device->create_event());
   }
@@ -197,7 +199,7 @@ void ShardedProduct::prepare_pieces(Member& member) {
     most = std::max(most, forms[form_of_piece.back()].workspace_bytes);
   }
   for (std::size_t stream = 0; stream < compute_count; ++stream) {
-    member.workspaces[stream] = device.allocate(bytes[stream], "workspace");
+    member.workspaces[stream] = device.allocate(bytes[stream], "workspace", Reach::own);
   }
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const Buffer& memory = member.workspaces[i % compute_count];

@@ -27,11 +27,16 @@ enum class Rows { there, arriving };
 class ShardedProduct {
  public:
   /// Chooses how to compute; the shards need no addresses yet. `variant`: a kernel of the GEMM
-  /// table; empty: that of one device for the whole product.
-  ShardedProduct(const ShardedProblem& problem, const std::string& variant, Rows rows);
+  /// table; empty: that of one device for the whole product. `memory_of_b`: that of its shards, as
+  /// links between devices need it.
+  ShardedProduct(const ShardedProblem& problem, const std::string& variant, Rows rows,
+                 Reach memory_of_b);
 
-  /// Allocates and loads, which takes milliseconds, what a device needs for its shards at these
-  /// addresses. Each device may have a thread of its own.
+  // Both take milliseconds. Each device may have a thread of its own.
+
+  /// Allocates a device's panels, and connects it with the others.
+  void connect(std::size_t device);
+  /// Then allocates and loads what its products need, for shards at these addresses.
   void prepare(std::size_t device, const operations::GemmAddresses& at);
   /// Complete when all devices are prepared.
   ShardedReport report() const;
@@ -93,7 +98,6 @@ class ShardedProduct {
   };
 
   void divide(Rows rows);
-  void connect(Member& member);
   operations::GemmProblem part(const Shard& shard, std::int64_t rows, const Range& panel) const;
   operations::GemmAddresses addresses(const Member& member, const Piece& piece) const;
   void prepare_pieces(Member& member);
@@ -104,6 +108,7 @@ class ShardedProduct {
   bool moves_panels() const { return members_.size() > 1; }
 
   operations::GemmProblem whole_;
+  Reach memory_of_b_;
   Precision precision_ = Precision::fp32;  ///< that was asked for
   operations::DeviceChoice choice_;        ///< for the whole
   std::span<const float> bias_;            ///< in host memory

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "device/cuda/cuda_device.hpp"
+#include "support/fake_driver.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tilescope::device {
@@ -32,33 +33,8 @@ std::vector<std::string> take_notes() {
   return std::exchange(notes, {});
 }
 
-int attribute_of(CUdevice_attribute which) {
-  switch (which) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      return 9;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-      return 0;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
-      return 227 * 1024;
-    default:
-      return 1024;
-  }
-}
-
 void fake_context(Driver& driver) {
-  driver.device_count = [](int* count) { return *count = 1, CUDA_SUCCESS; };
-  driver.device_get = [](CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; };
-  driver.device_name = [](char* name, int bytes, CUdevice) {
-    std::strncpy(name, "a driver's notes", static_cast<std::size_t>(bytes));
-    return CUDA_SUCCESS;
-  };
-  driver.device_total_memory = [](std::size_t* bytes, CUdevice) {
-    return *bytes = 1 << 30, CUDA_SUCCESS;
-  };
-  driver.device_attribute = [](int* value, CUdevice_attribute which, CUdevice) {
-    return *value = attribute_of(which), CUDA_SUCCESS;
-  };
+  testing::fake_properties(driver);
   driver.primary_retain = [](CUcontext* context, CUdevice) {
     return *context = reinterpret_cast<CUcontext>(1), CUDA_SUCCESS;
   };

@@ -6,6 +6,7 @@
 #include <tilescope/pinned.hpp>
 #include <tilescope/sharded.hpp>
 
+#include "device/emulated/emulated_device.hpp"
 #include "support/matrices.hpp"
 #include "support/public_gemm.hpp"
 #include "support/temporary_folder.hpp"
@@ -147,17 +148,51 @@ TEST(Sharded, ABiasOfATransposedProduct) {
   }
 }
 
-TEST(Sharded, TimesAreInOrder) {
-  const Devices two = open_devices("emulated,emulated");
+/// A product of 300 x 600 x 20 in host memory.
+ShardedReport small_product(const Devices& devices) {
   TestMatrix a(DataType::float32, 300, 20), b(DataType::float32, 20, 600),
       c(DataType::float32, 300, 600);
   a.fill_random(1);
   b.fill_random(2);
-  const ShardedReport report =
-      matmul_sharded(two, a.view(), b.view(), c.view(), {.variant = "general"});
+  return matmul_sharded(devices, a.view(), b.view(), c.view(), {.variant = "general"});
+}
+
+TEST(Sharded, MemoryComesBackWhateverHappens) {
+  const Devices two = open_devices("emulated,emulated");
+  std::size_t before[2];
+  for (std::size_t i = 0; i < 2; ++i) before[i] = two[i]->memory_use().free_bytes;
+  const auto expect_all = [&](const std::string& when) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(two[i]->memory_use().free_bytes, before[i]) << when << ", device " << i;
+    }
+  };
+  small_product(two);
+  expect_all("after a product");
+  auto& second = static_cast<device::EmulatedDevice&>(*two[1]);
+  int failures = 0;
+  for (std::uint64_t bytes = 1; bytes < std::uint64_t{1} << 22U; bytes *= 2) {
+    second.set_options({.device_memory = bytes});
+    try {
+      small_product(two);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::no_device) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr("bytes"));
+      ++failures;
+    }
+    second.set_options({});
+    expect_all(fmt::format("where one device has {} bytes", bytes));
+  }
+  EXPECT_GT(failures, 15);
+  EXPECT_LT(failures, 22) << "some are enough";
+}
+
+TEST(Sharded, TimesAreInOrder) {
+  const ShardedReport report = small_product(open_devices("emulated,emulated"));
   const HostTimes& t = report.times;
-  EXPECT_GT(t.copying, 0.0);
-  EXPECT_LT(t.copying, t.prepared);
+  EXPECT_GT(t.planned, 0.0);
+  EXPECT_LE(t.planned, t.copying);
+  EXPECT_LT(t.copying, t.allocated);
+  EXPECT_LT(t.allocated, t.prepared);
   EXPECT_LT(t.multiplying, t.multiplied);
   EXPECT_LE(t.multiplied, t.downloaded);
   EXPECT_LT(t.downloaded, t.freed);

@@ -59,9 +59,12 @@ CudaDevice::CudaDevice(int ordinal, const Driver& driver)
   driver_.check(driver_.primary_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
   make_current();
   properties_ = query_properties(driver_, device_);
+  if (MemoryPools::are_supported(driver_, device_)) pools_.emplace(driver_, device_);
 }
 
 CudaDevice::~CudaDevice() {
+  enter();
+  pools_.reset();
   driver_.primary_release(device_);
 }
 
@@ -73,42 +76,6 @@ void CudaDevice::make_current() const {
   CUcontext current = nullptr;  // to ask is cheaper than to set
   if (driver_.get_current(&current) == CUDA_SUCCESS && current == context_) return;
   driver_.check(driver_.set_current(context_), "cuCtxSetCurrent");
-}
-
-std::uint64_t CudaDevice::allocate_bytes(std::size_t bytes, std::string_view name) {
-  make_current();
-  CUdeviceptr address = 0;
-  const CUresult result = driver_.mem_alloc(&address, std::max<std::size_t>(bytes, 1));
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-    std::size_t free = 0, total = 0;
-    driver_.memory_info(&free, &total);
-    driver_.check(result, "cuMemAlloc",
-                  fmt::format("of {} bytes for {} ({} of {} bytes free on {})", bytes, name, free,
-                              total, id()));
-  }
-  driver_.check(result, "cuMemAlloc");
-  return address;
-}
-
-std::uint64_t CudaDevice::allocate_managed_bytes(std::size_t bytes, std::string_view name) {
-  make_current();
-  CUdeviceptr address = 0;
-  driver_.check(
-      driver_.mem_alloc_managed(&address, std::max<std::size_t>(bytes, 1), CU_MEM_ATTACH_GLOBAL),
-      "cuMemAllocManaged", fmt::format("of {} bytes for {}", bytes, name));
-  return address;
-}
-
-MemoryUse CudaDevice::memory_use() const {
-  make_current();
-  MemoryUse use;
-  driver_.check(driver_.memory_info(&use.free_bytes, &use.total_bytes), "cuMemGetInfo");
-  return use;
-}
-
-void CudaDevice::free_bytes(std::uint64_t address) noexcept {
-  enter();
-  driver_.mem_free(address);
 }
 
 std::uint64_t CudaDevice::new_stream() {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tilescope/device.hpp>
 
@@ -11,6 +12,7 @@
 #include "device/cuda/cuda_module.hpp"
 #include "device/cuda/cuda_textures.hpp"
 #include "device/cuda/driver.hpp"
+#include "device/cuda/memory_pools.hpp"
 
 namespace tilescope::device {
 
@@ -47,8 +49,9 @@ class CudaDevice final : public Device {
   void fill_rows(DeviceAddress to, std::size_t pitch, std::uint8_t value, std::size_t row_bytes,
                  std::size_t rows, const Stream& stream) override;
   void copy_box(const BoxCopy& copy, const Stream& stream) override;
-  /// Whether this GPU reads the other's memory itself, which the call makes it able to.
-  bool reaches(const CudaDevice& peer);
+  /// Whether this GPU reads such memory of the other itself, which the call makes it able to: `any`
+  /// or `linked`.
+  bool reaches(CudaDevice& peer, Reach memory);
   /// Copies rows from another GPU's memory; only queued.
   void queue_rows_of_peer(const CudaDevice& peer, DeviceAddress to, std::size_t to_pitch,
                           DeviceAddress from, std::size_t from_pitch, std::size_t row_bytes,
@@ -76,6 +79,7 @@ class CudaDevice final : public Device {
 
  protected:
   std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) override;
+  std::uint64_t allocate_for(Reach reach, std::size_t bytes, std::string_view name) override;
   std::uint64_t allocate_managed_bytes(std::size_t bytes, std::string_view name) override;
   std::uint64_t new_array(const ArrayRequest& request, std::string_view name) override;
   std::uint64_t new_texture(const TextureRequest& request) override;
@@ -91,6 +95,9 @@ class CudaDevice final : public Device {
 
  private:
   void make_current() const;
+  /// Throws Error unless the allocation was made.
+  void check_allocation(CUresult result, std::string_view call, std::size_t bytes,
+                        std::string_view name) const;
   std::shared_ptr<Kernel::State> loaded(const compile::Program& program, const std::string& name);
   void finish_copy(const Stream& stream);
   /// Queues the copy with its sizes filled in; false if there is nothing to copy.
@@ -103,6 +110,7 @@ class CudaDevice final : public Device {
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   DeviceProperties properties_;
+  std::optional<MemoryPools> pools_;  // none: the driver has none for this GPU
   CudaTextures textures_;
   // Kernels in use, by a hash of their code.
   std::mutex loaded_mutex_;

@@ -5,10 +5,15 @@
 
 namespace tilescope::device {
 
-bool CudaDevice::reaches(const CudaDevice& peer) {
+bool CudaDevice::reaches(CudaDevice& peer, Reach memory) {
   int reached = 0;
   driver_.check(driver_.can_access_peer(&reached, device_, peer.device_), "cuDeviceCanAccessPeer");
   if (reached == 0) return false;
+  if (memory == Reach::linked && peer.pools_) {
+    peer.make_current();
+    peer.pools_->give_access(device_);
+    return true;
+  }
   make_current();
   const CUresult result = driver_.enable_peer(peer.context_, 0);
   if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {

@@ -32,6 +32,11 @@ namespace tilescope::device {
   X(mem_alloc, cuMemAlloc, "cuMemAlloc_v2")                                     \
   X(mem_free, cuMemFree, "cuMemFree_v2")                                        \
   X(mem_alloc_managed, cuMemAllocManaged, "cuMemAllocManaged")                  \
+  X(pool_create, cuMemPoolCreate, "cuMemPoolCreate")                            \
+  X(pool_destroy, cuMemPoolDestroy, "cuMemPoolDestroy")                         \
+  X(pool_access, cuMemPoolSetAccess, "cuMemPoolSetAccess")                      \
+  X(pool_trim, cuMemPoolTrimTo, "cuMemPoolTrimTo")                              \
+  X(pool_alloc, cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync")             \
   X(host_alloc, cuMemHostAlloc, "cuMemHostAlloc")                               \
   X(host_free, cuMemFreeHost, "cuMemFreeHost")                                  \
   X(host_register, cuMemHostRegister, "cuMemHostRegister_v2")                   \

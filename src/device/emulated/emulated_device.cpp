@@ -100,9 +100,33 @@ std::uint64_t EmulatedDevice::allocate_bytes(std::size_t bytes, std::string_view
   return machine_.allocate(bytes, name);
 }
 
+std::uint64_t EmulatedDevice::allocate_for(Reach reach, std::size_t bytes, std::string_view name) {
+  const Lock lock(mutex_);
+  const std::uint64_t address = machine_.allocate(bytes, name);
+  if (reach != Reach::any) reach_[address] = reach;
+  return address;
+}
+
+void EmulatedDevice::require_reach(DeviceAddress address, Reach reach) const {
+  const Lock lock(mutex_);
+  const emulator::Allocation* const memory = machine_.memory().find(address);
+  if (memory == nullptr) return;  // the copy says so
+  const auto found = reach_.find(memory->address());
+  const Reach of_memory = found == reach_.end() ? Reach::any : found->second;
+  if (of_memory == reach) return;
+  constexpr std::string_view names[] = {"any", "own", "linked"};
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("another device copies {} of {}, which was allocated for Reach::{}, as if "
+                  "for Reach::{}",
+                  memory->name(), id(), names[static_cast<int>(of_memory)],
+                  names[static_cast<int>(reach)]));
+}
+
 void EmulatedDevice::free_bytes(std::uint64_t address) noexcept {
   const Lock lock(mutex_);
   queues_.finish_all_quietly();  // as a GPU does: queued work may use it
+  reach_.erase(address);
   machine_.free(address);
 }
 

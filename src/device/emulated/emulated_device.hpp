@@ -70,6 +70,9 @@ class EmulatedDevice final : public Device {
   void set_limits(const emulator::KernelLimits& limits);
   /// The summary of the last launch; empty before the first.
   emulator::LaunchSummary last_launch() const;
+  /// Throws Error(usage) if the memory at the address was not allocated for `reach`, as other GPUs
+  /// have to reach it.
+  void require_reach(DeviceAddress address, Reach reach) const;
   /// The PTX that a loaded module was parsed from; empty if it was linked from several texts.
   std::string ptx_of(const ptx::Module& module) const;
 
@@ -107,6 +110,7 @@ class EmulatedDevice final : public Device {
 
  protected:
   std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) override;
+  std::uint64_t allocate_for(Reach reach, std::size_t bytes, std::string_view name) override;
   std::uint64_t allocate_managed_bytes(std::size_t bytes, std::string_view name) override;
   std::uint64_t new_array(const ArrayRequest& request, std::string_view name) override;
   std::uint64_t new_texture(const TextureRequest& request) override;
@@ -141,6 +145,7 @@ class EmulatedDevice final : public Device {
   std::uint64_t launches_ = 0;
   std::optional<std::chrono::steady_clock::time_point> progress_due_;  ///< after the first launch
   std::map<const ptx::Module*, std::string> ptx_;
+  std::map<DeviceAddress, Reach> reach_;  ///< of allocations that not all others reach
   StreamQueues queues_;
 };
 

@@ -68,7 +68,7 @@ std::uint64_t RecordingDevice::allocate_bytes(std::size_t bytes, std::string_vie
   allocated_ += (bytes / alignment + 1) * alignment;
   if (!device_) return (std::uint64_t{1} << 32U) + offset;
   if (workspace_.address == 0) {
-    Buffer buffer = device_->allocate(bytes, name);
+    Buffer buffer = device_->allocate(bytes, name, Reach::own);
     const DeviceAddress address = buffer.address();
     owned_.emplace(address, std::move(buffer));
     return address;

@@ -51,7 +51,8 @@ class DeviceMatrices {
       : device_(device), host_(host), operand_(operand) {
     const auto elements = (operand.batch_stride == 0 && host.count > 0 ? 1 : host.count) *
                           host.first.vectors() * operand.leading;
-    buffer_ = device.allocate(static_cast<std::size_t>(elements) * size_of(operand.type), name);
+    buffer_ = device.allocate(static_cast<std::size_t>(elements) * size_of(operand.type), name,
+                              Reach::own);
   }
   DeviceAddress address() const { return buffer_.address(); }
 
@@ -134,10 +135,10 @@ MatmulReport multiply_on_device(Device& device, const HostProblem& problem,
   DeviceMatrices<ConstMatrixBatch> a(device, problem.a, choice.problem.a, "A");
   DeviceMatrices<ConstMatrixBatch> b(device, problem.b, choice.problem.b, "B");
   DeviceMatrices<MatrixBatch> c(device, problem.c, choice.problem.c, "C");
-  const Buffer bias = device.allocate(problem.bias.size_bytes(), "bias");
+  const Buffer bias = device.allocate(problem.bias.size_bytes(), "bias", Reach::own);
   const auto uploaded = [&](const float* scales, const ScaleLayout& layout) {
     const auto bytes = static_cast<std::size_t>(layout.count) * sizeof(float);
-    Buffer buffer = device.allocate(bytes, "scales");
+    Buffer buffer = device.allocate(bytes, "scales", Reach::own);
     device.copy_to_device(buffer.address(), scales, bytes);
     return buffer;
   };
