@@ -114,7 +114,7 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
     warps_[i].start(*this, i, threads == kWarpSize ? kAllLanes : (1u << threads) - 1, registers,
                     worker_.schedule ? worker_.schedule->pace(linear_, i) : 0);
   }
-  launch_.fill_block_specials(registers_.get(), linear_);
+  launch_.fill_block_specials(registers_.get(), linear_, parts != nullptr);
   running_ = live_warps_ = info.warps_per_block;
   const BlockInfo block{linear_, index_, cluster, rank_};
   for (auto& slot : observers_) {

@@ -116,10 +116,15 @@ void repeat(std::uint8_t* first, std::size_t stride, std::uint32_t count) {
 
 }  // namespace
 
-void LaunchState::fill_block_specials(std::uint8_t* frames, std::uint64_t block) const {
+void LaunchState::fill_block_specials(std::uint8_t* frames, std::uint64_t block, bool kept) const {
   for (const SpecialUse& use : block_specials_) {
-    fill_special(setup_, info_, use, frames, 0, block, 0);
     std::uint8_t* const first = frames + use.offset;
+    const std::size_t bytes = use.bytes == 0 ? sizeof(LaneMask) : use.bytes;
+    std::uint64_t before = 0;
+    std::memcpy(&before, first, bytes);
+    fill_special(setup_, info_, use, frames, 0, block, 0);
+    // The index of a row of blocks, say, is mostly that of the last block.
+    if (kept && std::memcmp(&before, first, bytes) == 0) continue;
     switch (use.bytes) {
       case 0:
         repeat<sizeof(LaneMask)>(first, frame_bytes_, info_.warps_per_block);
@@ -147,16 +152,16 @@ bool LaunchState::take_cluster(std::uint64_t& number) {
   return number < cluster_count();
 }
 
-std::int64_t LaunchState::turn(const Worker& worker) const {
-  constexpr std::uint64_t longest = 50'000;
+/// Where the number of instructions is limited.
+std::int64_t LaunchState::limited_turn(const Worker& worker) const {
   // The other host threads' next work is unknown, so no thread may take much of the rest.
   constexpr std::uint64_t turns_left = 16;
   const std::uint64_t most = setup_.options.max_instructions;
-  if (most == 0) return longest;
   const std::uint64_t spent =
       instructions_.load(std::memory_order_relaxed) + worker.unreported_steps;
-  return static_cast<std::int64_t>(
-      std::min(longest, spent < most ? (most - spent) / (turns_left * threads_) : 0));
+  return std::min(
+      kLongestTurn,
+      spent < most ? static_cast<std::int64_t>((most - spent) / (turns_left * threads_)) : 0);
 }
 
 void LaunchState::count(Worker& worker) {

@@ -70,8 +70,9 @@ class LaunchState {
   const std::uint8_t* frame_image(std::uint32_t warp) const {
     return images_.data() + std::size_t{warp} * frame_bytes_;
   }
-  /// Fills the registers that depend on the block, in the frames of all its warps.
-  void fill_block_specials(std::uint8_t* frames, std::uint64_t block) const;
+  /// Fills the registers that depend on the block, in the frames of all its warps. `kept`: they
+  /// hold those of an earlier block.
+  void fill_block_specials(std::uint8_t* frames, std::uint64_t block, bool kept) const;
   /// Fills all special registers of a called function's frame.
   void fill_specials(const CodeFunction& function, std::uint8_t* registers, std::uint64_t block,
                      std::uint32_t warp, std::uint64_t local_base) const;
@@ -81,7 +82,9 @@ class LaunchState {
   bool stopped() const { return stop_.load(std::memory_order_relaxed); }
   /// Warp instructions that a warp may run before the next one has its turn:
   /// fewer near the limit.
-  std::int64_t turn(const Worker& worker) const;
+  std::int64_t turn(const Worker& worker) const {
+    return setup_.options.max_instructions == 0 ? kLongestTurn : limited_turn(worker);
+  }
   /// A host thread that has run more than this reports its instructions with `count`.
   std::uint64_t report_after() const { return report_after_; }
   /// Adds to the count of instructions; stops the launch if the budget is spent or it was
@@ -129,6 +132,8 @@ class LaunchState {
   LaunchSummary finish(double seconds);
 
  private:
+  static constexpr std::int64_t kLongestTurn = 50'000;
+  std::int64_t limited_turn(const Worker& worker) const;
   void flush_prints(bool all);
 
   LaunchSetup setup_;

@@ -51,7 +51,9 @@ void TouchedBytes::mark_bits(Word* bits, std::uint64_t offset, std::uint64_t byt
     const std::uint64_t count = std::min<std::uint64_t>(bytes, 64 - first);
     const std::uint64_t mask = bits_from(first, count);
     Word& word = bits[offset / 64];
-    if ((word.load(std::memory_order_relaxed) & mask) != mask) {
+    if (mask == ~std::uint64_t{0}) {  // there is nothing to keep
+      word.store(mask, std::memory_order_relaxed);
+    } else if ((word.load(std::memory_order_relaxed) & mask) != mask) {
       word.fetch_or(mask, std::memory_order_relaxed);
     }
     offset += count;

@@ -52,8 +52,8 @@ void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint
   root_.local_top = kernel.local_bytes;
   root_.depth = 0;
   // Written in place: each block starts all of its warps.
-  root_join_ = {};
   root_join_.expected = existing;
+  root_join_.arrived = 0;
   if (existing == 0) return;
   Path& path = paths_.emplace_back();
   path.mask = existing;

@@ -330,7 +330,12 @@ void Generator::rare(bool together) {
 void Generator::branch(int depth) {
   const int label = labels_++;
   const bool both = chance(50);
-  text_ += fmt::format("  @{}{} bra E{};\n", chance(50) ? "!" : "", predicate(), label);
+  const std::string guard = chance(40) ? "%b" : predicate();
+  if (guard == "%b") {  // nothing but branches reads it
+    line("setp.{} %b, {}, {}", pick({"lt.s32", "ge.u32", "gt.s32", "le.u32"}),
+         chance(50) ? "%tid.x" : word(), word_or_constant());
+  }
+  text_ += fmt::format("  @{}{} bra E{};\n", chance(50) ? "!" : "", guard, label);
   statements(depth + 1, 1 + static_cast<int>(below(5)), false);
   if (both) text_ += fmt::format("  bra.uni J{};\n", label);
   text_ += fmt::format("E{}:\n", label);
@@ -406,14 +411,9 @@ void Generator::start() {
 
 /// Every register of each thread.
 void Generator::finish() {
-  line("mov.u32 %i, %ntid.x");
-  line("mov.u32 %n0, %ntid.y");
-  line("mul.lo.u32 %n0, %n0, %i");
-  line("mov.u32 %n1, %tid.y");
-  line("mov.u32 %n2, %tid.x");
-  line("mad.lo.u32 %i, %n1, %i, %n2");
-  line("mov.u32 %n1, %ctaid.x");
-  line("mad.lo.u32 %i, %n1, %n0, %i");
+  line("mul.lo.u32 %n0, %ntid.y, %ntid.x");
+  line("mad.lo.u32 %i, %tid.y, %ntid.x, %tid.x");
+  line("mad.lo.u32 %i, %ctaid.x, %n0, %i");
   line("mul.wide.u32 %at, %i, {}", kRandomResultBytes);
   line("add.s64 %at, %at, %results");
   unsigned offset = 0;
@@ -435,9 +435,9 @@ std::string Generator::kernel() {
   return fmt::format(
       ".shared .align 16 .b8 tile[2560];\n"
       ".visible .entry k(.param .u64 data, .param .u64 results) {{\n"
-      "  .reg .b16 %h<2>;\n  .reg .b32 %r<{}>, %i, %base, %n<4>;\n  .reg .b64 %rd<{}>, %at, %data, "
-      "%results;\n"
-      "  .reg .f32 %f<{}>;\n  .reg .f64 %fd<{}>;\n  .reg .pred %p<{}>, %q;\n{}}}\n",
+      "  .reg .b32 %r<{}>, %i, %base, %n<4>;\n  .reg .b64 %rd<{}>, %at, %data, %results;\n"
+      "  .reg .f32 %f<{}>;\n  .reg .f64 %fd<{}>;\n  .reg .b16 %h<2>;\n"
+      "  .reg .pred %p<{}>, %q, %b;\n{}}}\n",
       kWords, kLongs, kSingles, kDoubles, kPredicates, text_);
 }
 

@@ -6,6 +6,7 @@
 // assumed to have one any more.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -46,6 +47,9 @@ struct CompiledRegion {
   mutable std::atomic<const CompiledRegion*> next{nullptr};
   mutable std::atomic<std::uint32_t> failures{0};
 
+  bool contains(std::uint32_t block) const {
+    return block != kReturnBlock && std::binary_search(blocks.begin(), blocks.end(), block);
+  }
   std::size_t assumptions() const { return assumed.size() + numbers.size() + parameters.size(); }
   /// `at`: offset of the place to enter by.
   Run entry(std::size_t at) const {

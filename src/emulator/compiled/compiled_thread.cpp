@@ -139,7 +139,7 @@ const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::ui
     first = program_.first(frame, block);
   }
   for (const CompiledRegion* region = first; region != nullptr; region = region->next) {
-    if (std::binary_search(region->blocks.begin(), region->blocks.end(), join)) continue;
+    if (region->contains(join)) continue;
     if (!is_worth_trying(*region)) continue;
     const std::int64_t before = turn;
     enter(*region, frame, pause, turn);

@@ -91,6 +91,7 @@ ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& fac
     case Act::narrow:
       return shapes_.narrow(of(0));
     case Act::compare:
+      if (is_one_for_all(operation, facts)) return kUniform;
       return !operation.real && all_uniform() ? kUniform : kNoShape;
     case Act::select:
       return of(2) == kUniform && of(0) == of(1) ? of(0) : kNoShape;
@@ -164,6 +165,19 @@ bool FactRules::spreads_sign(const Operation& operation, const Facts& facts) con
   return operation.act == Act::shift_right && operation.is_signed && operation.width == 4 &&
          wanted_[operation.out[0]] && value(facts, operation.in[1]) == 31u &&
          shape(facts, operation.in[0]) > kUniform;
+}
+
+bool FactRules::is_one_for_all(const Operation& operation, const Facts& facts) const {
+  if (operation.act != Act::compare || operation.real ||
+      is_one_of(operation.comparison, {ptx::Compare::eq, ptx::Compare::ne}) ||
+      !plan_.only_branches(operation.out[0])) {
+    return false;
+  }
+  const ShapeNumber a = shape(facts, operation.in[0]), b = shape(facts, operation.in[1]);
+  const ShapeNumber form = std::max(a, b);
+  if (a == kNoShape || b == kNoShape || (a != kUniform) == (b != kUniform)) return false;
+  const ShapeExtent extent = shapes_.extent(form, operation.width);
+  return extent.low > -kFar && extent.high < kFar;
 }
 
 /// To the right by a constant.

@@ -58,6 +58,9 @@ class FactRules {
   /// The shift leaves nothing but the sign of a register whose lanes differ. The code then tests
   /// that no lane is negative: divisions of indices by powers of two begin so.
   bool spreads_sign(const Operation& operation, const Facts& facts) const;
+  /// A comparison of integers that only branches depend on, one of them uniform, the other of known
+  /// shape. The code then tests that all lanes give the same result, and is left where they do not.
+  bool is_one_for_all(const Operation& operation, const Facts& facts) const;
   Way way(const Operation& operation, const Facts& facts) const;
   /// `facts` become those behind the operation.
   void apply(const Operation& operation, Facts& facts) const;

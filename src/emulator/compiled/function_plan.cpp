@@ -29,6 +29,7 @@ FunctionPlan::FunctionPlan(const Program& program, const CodeFunction& function,
     }
   }
   find_live();
+  find_only_branches();
 }
 
 std::vector<std::uint32_t> FunctionPlan::successors(std::uint32_t b) const {
@@ -111,6 +112,30 @@ void FunctionPlan::find_live() {
       RegisterSet live = live_at_end(b);
       for (std::uint32_t i = block.body_end; i-- > block.begin;) step_back(operations_[i], live);
       changed = live_[b].unite(live) || changed;
+    }
+  }
+}
+
+void FunctionPlan::find_only_branches() {
+  only_branches_.assign(registers_.size(), true);
+  const auto read = [&](const Operation& operation) {
+    bool changed = false;
+    for (const std::uint32_t reg : operation.in) {
+      changed = changed || only_branches_[reg];
+      only_branches_[reg] = false;
+    }
+    return changed;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const CodeBlock& block : function_.blocks) {
+      for (std::uint32_t i = block.begin; i < block.begin + block.size; ++i) {
+        const Operation& operation = operations_[i];
+        const bool branches = i == block.body_end && block.end == BlockEnd::branch;
+        const bool logic =
+            operation.width == 0 && operation.act != Act::call && only_branches(operation.out[0]);
+        if (!branches && !logic) changed = read(operation) || changed;
+      }
     }
   }
 }

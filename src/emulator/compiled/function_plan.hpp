@@ -41,6 +41,8 @@ class FunctionPlan {
   std::vector<RegisterSet> live_in_block(std::uint32_t block) const;
   /// CompiledThread::frame_resets for a frame of so many bytes.
   std::vector<FrameRange> frame_resets(std::uint32_t bytes) const;
+  /// The predicate is read by nothing but branches, and by logic of predicates that are so too.
+  bool only_branches(std::uint32_t predicate) const { return only_branches_[predicate]; }
   /// The blocks that may follow.
   std::vector<std::uint32_t> successors(std::uint32_t block) const;
 
@@ -48,11 +50,13 @@ class FunctionPlan {
   RegisterSet live_at_end(std::uint32_t block) const;
   void step_back(const Operation& operation, RegisterSet& live) const;
   void find_live();
+  void find_only_branches();
 
   const CodeFunction& function_;
   RegisterTable registers_;
   std::vector<Operation> operations_;
   std::vector<RegisterSet> live_;
+  std::vector<bool> only_branches_;  ///< by register
 };
 
 }  // namespace tilescope::emulator::compiled

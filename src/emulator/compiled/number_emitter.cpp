@@ -252,8 +252,38 @@ void NumberEmitter::extreme(const Item& item) {
   a_.move_if(take, rax, rcx, operation.width);
 }
 
+/// The lowest and the highest of the lanes give the same result, so all between do.
+void NumberEmitter::compare_extremes(const Item& item) {
+  const Operation& operation = *item.operation;
+  const unsigned width = operation.width;
+  const std::size_t shaped = item.in_shapes[0] == kUniform ? 1 : 0;
+  const ShapeExtent extent = shapes_.extent(item.in_shapes[shaped], width);
+  load(rax, item, shaped);
+  load(rdx, item, 1 - shaped);
+  const auto extreme = [&](Gpr to, std::int64_t difference) {
+    a_.mov(to, rax, width);
+    if (difference == 0) return;
+    a_.add_constant(to, static_cast<std::uint64_t>(difference), width);
+    a_.compare(to, rax, width);  // it has not wrapped around
+    const bool up = difference > 0;
+    a_.jump(operation.is_signed ? (up ? Condition::less : Condition::greater)
+                                : (up ? Condition::below : Condition::above),
+            parted_);
+  };
+  extreme(rcx, extent.low);
+  extreme(rsi, extent.high);
+  for (const Gpr end : {rcx, rsi}) {
+    a_.compare(shaped == 0 ? end : rdx, shaped == 0 ? rdx : end, width);
+    a_.set(condition_of(operation), end == rcx ? rax : rcx);
+  }
+  a_.compare(rax, rcx, 4);
+  a_.jump(Condition::not_equal, parted_);
+  a_.negate(rax, 4);
+}
+
 /// 0 or all ones.
 void NumberEmitter::compare(const Item& item) {
+  if (item.one_for_all) return compare_extremes(item);
   const Operation& operation = *item.operation;
   load(rax, item, 0);
   load(rcx, item, 1);

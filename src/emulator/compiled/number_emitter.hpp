@@ -10,10 +10,16 @@ namespace tilescope::emulator::compiled {
 
 class NumberEmitter {
  public:
-  /// Where a check fails the code jumps to `give_up`.
+  /// Where a check fails the code jumps to `give_up`, where lanes give different results of
+  /// Item::one_for_all to `parted`.
   NumberEmitter(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
-                const Segment& segment, Label give_up)
-      : a_(assembler), plan_(plan), shapes_(shapes), segment_(segment), give_up_(give_up) {}
+                const Segment& segment, Label give_up, Label parted)
+      : a_(assembler),
+        plan_(plan),
+        shapes_(shapes),
+        segment_(segment),
+        give_up_(give_up),
+        parted_(parted) {}
 
   void emit();
   /// Behind the region's code: what happens when an access leaves the allocation of the last one.
@@ -28,6 +34,7 @@ class NumberEmitter {
   void extreme(const Item& item);
   void divide(const Item& item);
   void compare(const Item& item);
+  void compare_extremes(const Item& item);
   void select(const Item& item);
   void check_no_wrap(ShapeNumber shape, bool is_signed);
   void load(Gpr to, const Item& item, std::size_t i);
@@ -44,7 +51,7 @@ class NumberEmitter {
   const FunctionPlan& plan_;
   const ShapeTable& shapes_;
   const Segment& segment_;
-  Label give_up_;
+  Label give_up_, parted_;
   std::vector<Miss> misses_;
 };
 

@@ -185,10 +185,11 @@ void RegionEmitter::block(std::uint32_t b) {
 
 void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts& before,
                             const RegisterSet* live) {
-  const Label give_up = a_.label();
+  const Label give_up = a_.label(), parted = a_.label();
   // The emitter and the segment are used once more, behind the blocks.
   const auto kept = std::make_shared<const Segment>(segment);
-  const auto numbers = std::make_shared<NumberEmitter>(a_, plan_, region_.shapes, *kept, give_up);
+  const auto numbers =
+      std::make_shared<NumberEmitter>(a_, plan_, region_.shapes, *kept, give_up, parted);
   numbers->emit();
   std::shared_ptr<SumEmitter> sums;
   if (watch_ == AccessWatch::sums) {
@@ -209,11 +210,15 @@ void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts
     a_.mov(rax, slot_place(change.slot), width);
     a_.store(slot_place(static_cast<int>(change.reg)), rax, width);
   }
-  later([this, kept, numbers, sums, give_up, b, before, still = *live] {
+  later([this, kept, numbers, sums, give_up, parted, b, before, still = *live] {
     numbers->emit_misses();
     if (sums) sums->emit_calls();
     a_.bind(give_up);
     exit({ExitKind::failed, b, kept->begin, 0}, before, still);
+    a_.bind(parted);
+    const auto parts = [](const Item& item) { return item.one_for_all; };
+    if (std::none_of(kept->items.begin(), kept->items.end(), parts)) return;
+    exit({ExitKind::inside, b, kept->begin, 0}, before, still);
   });
 }
 

@@ -31,12 +31,14 @@ class SegmentBuilder {
   std::vector<int> slots_;  ///< by register; kNoSlot: its own
   std::vector<std::uint32_t> stored_;
   bool stores_ = false;
+  bool works_ = false;  ///< there is more than numbers
   int temporaries_ = 0;
 };
 
-/// Loads stay behind stores, and a store needs its data until the end.
+/// Loads stay behind stores, and a store needs its data until the end. Lanes that part leave before
+/// the segment, so nothing else that takes time is in it.
 bool SegmentBuilder::ends_before(const Operation& operation, Way way) const {
-  if (way == Way::call) return true;
+  if (way == Way::call || (works_ && rules_.is_one_for_all(operation, facts_))) return true;
   if (stores_ && operation.act == Act::load) return true;
   return std::any_of(operation.out.begin(), operation.out.end(), [&](std::uint32_t reg) {
     return std::find(stored_.begin(), stored_.end(), reg) != stored_.end();
@@ -93,7 +95,9 @@ void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way) 
     item.group = group_of(segment, item, 0);
     if (operation.act == Act::copy) item.source = group_of(segment, item, 1);
   }
+  works_ = works_ || way != Way::scalar;
   item.spreads_sign = rules_.spreads_sign(operation, facts_);
+  item.one_for_all = rules_.is_one_for_all(operation, facts_);
   rules_.apply(operation, facts_);
   for (const std::uint32_t reg : operation.out) {
     const bool has_slot = facts_[reg].shape != kNoShape;

@@ -44,6 +44,7 @@ struct Item {
   int group = -1;             ///< of an access
   int source = -1;            ///< of a copy: the group it reads through
   bool spreads_sign = false;  ///< as in FactRules
+  bool one_for_all = false;   ///< as in FactRules
   bool dead = false;          ///< nobody reads the vectors that it computes
 };
 
