@@ -59,7 +59,8 @@ struct MarkGroup {
     std::uint64_t bytes = 0;
   };
   bool write = false;
-  std::vector<Run> runs;  ///< ascending and apart
+  std::uint32_t bounds = 0;  ///< index of the AccessBounds of the accesses
+  std::vector<Run> runs;     ///< ascending and apart
 };
 
 /// The groups that the code of a region refers to by their addresses.
@@ -73,7 +74,7 @@ struct SumNumbers {
   std::uint32_t entries = 0;
   std::uint32_t recent = 0;  ///< tables of addresses that have been marked
 };
-inline constexpr std::uint32_t kRecentAddresses = 1024;  ///< in a table
+inline constexpr std::uint32_t kRecentAddresses = 4096;  ///< in a table
 
 /// An entry that is not zero.
 struct UsedEntry {

@@ -8,6 +8,7 @@
 #include "emulator/compiled/access_sums.hpp"
 #include "emulator/compiled/assembler.hpp"
 #include "emulator/launch_state.hpp"
+#include "emulator/touched_bytes.hpp"
 
 namespace tilescope::emulator::compiled {
 
@@ -18,6 +19,7 @@ struct AccessBounds {
   std::uint64_t limit = 0;
   std::uint64_t to_host = 0;            ///< to be added to an address
   std::uint64_t read = 0, written = 0;  ///< as in TouchedBytes::MarkAddresses, where there are any
+  std::uint32_t region = TouchedBytes::kNowhere;  ///< of TouchedBytes
 };
 
 struct CompiledState {

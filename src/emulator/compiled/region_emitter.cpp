@@ -363,6 +363,17 @@ void RegionEmitter::wait(std::uint32_t b, const Facts& facts) {
   a_.jump(blocks_.at(block.next));
 }
 
+/// rax: the predicate. Byte by byte, as strips have stored it: the CPU hands a load only what one
+/// store has written.
+void RegionEmitter::load_predicate(std::uint32_t offset) {
+  a_.load_narrow(rax, at(kFrame, std::int64_t{offset} + 3), 1, false);
+  for (std::int64_t strip = 3; strip-- > 0;) {
+    a_.shift_left(rax, 8, 4);
+    a_.load_narrow(rcx, at(kFrame, offset + strip), 1, false);
+    a_.bit_or(rax, rcx, 4);
+  }
+}
+
 void RegionEmitter::branch(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
   const CodeBlock& block = plan_.function().blocks[b];
   const Code& code = plan_.function().code[block.body_end];
@@ -373,7 +384,11 @@ void RegionEmitter::branch(std::uint32_t b, const Facts& facts, const RegisterSe
   const std::uint32_t guard = plan_.registers().find(code.guard);
   const Label taken = a_.label();
   const bool uniform = facts[guard].shape != kNoShape;
-  a_.mov(rax, uniform ? slot_place(static_cast<int>(guard)) : at(kFrame, code.guard), 4);
+  if (uniform) {
+    a_.mov(rax, slot_place(static_cast<int>(guard)), 4);
+  } else {
+    load_predicate(code.guard);
+  }
   if (code.guard_flip != 0) a_.complement(rax, 4);
   if (uniform) {
     a_.test(rax, rax, 4);

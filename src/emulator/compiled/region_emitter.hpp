@@ -66,6 +66,7 @@ class RegionEmitter {
   void segment(const Segment& segment, std::uint32_t b, const Facts& before,
                const RegisterSet* live);
   void end(std::uint32_t b, const Facts& facts, const RegisterSet& live);
+  void load_predicate(std::uint32_t offset);
   void branch(std::uint32_t b, const Facts& facts, const RegisterSet& live);
   void together(std::uint32_t b, const Facts& facts, const RegisterSet& live);
   void check_members(std::uint32_t b, const Facts& facts, const RegisterSet& live);

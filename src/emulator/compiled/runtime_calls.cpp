@@ -21,6 +21,7 @@ std::uint32_t find_bounds(CompiledState* state, std::uint32_t bounds, std::uint6
     const TouchedBytes::MarkAddresses marks = state->touched->mark_addresses(region);
     found.read = marks.read;
     found.written = marks.written;
+    found.region = region;
   }
   found.begin = pattern.begin;
   found.limit = pattern.end - pattern.begin - span + 1;
@@ -70,7 +71,7 @@ void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry
 
 void mark_touched(CompiledState* state, const MarkGroup* marks, std::uint64_t address) {
   if (state->touched == nullptr) return;
-  std::uint32_t region = TouchedBytes::kNowhere;
+  std::uint32_t region = state->bounds[marks->bounds].region;
   for (const MarkGroup::Run& run : marks->runs) {
     const std::uint64_t begin = address + static_cast<std::uint64_t>(run.offset);
     region = state->touched->find(begin, region);

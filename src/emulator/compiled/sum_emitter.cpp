@@ -17,6 +17,8 @@ constexpr Gpr kEntries = rsi, kPlace = rdi;
 constexpr std::size_t kMostRuns = 4;
 constexpr std::int64_t kMostTested = 512;
 
+constexpr std::uint64_t kHashFactor = 0x9e3779b97f4a7c15u;  // 2^64 by the golden ratio
+
 AccessShape shape_of(const SummedAccess& access) {
   bool uniform = true, consecutive = true;
   for (int lane = 0; lane < kWarpSize; ++lane) {
@@ -245,11 +247,12 @@ void SumEmitter::mark_runs(const AccessGroup& group, std::vector<MarkGroup::Run>
       mark_many(group, bytes, enter);
     }
   } else {
-    mark_recent(group, enter);
+    mark_recent(enter);
   }
   a_.bind(goes_on);
   auto marks = std::make_unique<MarkGroup>();
   marks->write = write;
+  marks->bounds = group.bounds;
   marks->runs = std::move(runs);
   calls_.push_back([this, enter, goes_on, kept = marks.get()] {
     a_.bind(enter);
@@ -303,14 +306,13 @@ void SumEmitter::test_bytes(std::int64_t bytes, Label enter) {
 }
 
 /// Jumps to `enter` unless this address is among those that have been marked recently.
-void SumEmitter::mark_recent(const AccessGroup& group, Label enter) {
+void SumEmitter::mark_recent(Label enter) {
   const std::int64_t table =
       std::int64_t{numbers_.recent++} * std::int64_t{kRecentAddresses} * std::int64_t{8};
-  a_.mov(rcx, rax, 8);
-  if (group.bytes > 1) {
-    a_.shift_right(rcx, static_cast<std::uint8_t>(std::countr_zero(group.bytes)), 8);
-  }
-  a_.and_constant(rcx, static_cast<std::int32_t>(kRecentAddresses - 1), 4);
+  // By the highest bits of a product: addresses are often rows apart.
+  a_.mov_constant(rcx, kHashFactor);
+  a_.multiply(rcx, rax, 8);
+  a_.shift_right(rcx, static_cast<std::uint8_t>(64 - std::countr_zero(kRecentAddresses)), 8);
   a_.shift_left(rcx, 3, 4);
   a_.add(rcx, at(kState, offsetof(CompiledState, recent)), 8);
   const Label known = a_.label();

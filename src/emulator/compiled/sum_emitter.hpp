@@ -37,7 +37,7 @@ class SumEmitter {
   void mark_few(const AccessGroup& group, std::uint64_t bytes, Label enter);
   void mark_many(const AccessGroup& group, std::uint64_t bytes, Label enter);
   void test_bytes(std::int64_t bytes, Label enter);
-  void mark_recent(const AccessGroup& group, Label enter);
+  void mark_recent(Label enter);
 
   Assembler& a_;
   const ShapeTable& shapes_;
