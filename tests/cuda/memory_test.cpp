@@ -13,6 +13,12 @@ class CudaMemory : public testing::RealGpu {
   static constexpr std::size_t bytes = std::size_t{64} << 20U;
   static constexpr Reach kinds[] = {Reach::any, Reach::own, Reach::linked};
 
+  // Whether the GPU has its memory again, but for less than any buffer here: the driver takes some
+  // for itself, in steps of 2 MB, when streams and pools are first used.
+  bool is_free_again(std::size_t before) const {
+    return gpu_->memory_use().free_bytes + bytes / 2 > before;
+  }
+
   static std::vector<std::uint8_t> content(std::size_t seed) {
     std::vector<std::uint8_t> all(bytes);
     for (std::size_t i = 0; i < bytes; ++i) all[i] = static_cast<std::uint8_t>(i * 7 / 5 + seed);
@@ -42,8 +48,9 @@ TEST_F(CudaMemory, AllKindsHoldBytesForAllStreamsAndComeBack) {
       EXPECT_EQ(read(*gpu_, buffers[i]), content(i)) << i;
     }
     EXPECT_LE(gpu_->memory_use().free_bytes, before - std::size(kinds) * bytes);
+    EXPECT_FALSE(is_free_again(before));
   }
-  EXPECT_EQ(gpu_->memory_use().free_bytes, before);
+  EXPECT_TRUE(is_free_again(before));
 }
 
 TEST_F(CudaMemory, MoreThanThereIsIsOneLine) {
@@ -54,7 +61,7 @@ TEST_F(CudaMemory, MoreThanThereIsIsOneLine) {
     EXPECT_THAT(line, HasSubstr("bytes for everything ("));
     EXPECT_THAT(line, HasSubstr("use a smaller problem"));
   }
-  EXPECT_EQ(gpu_->memory_use().free_bytes, before);
+  EXPECT_TRUE(is_free_again(before));
 }
 
 TEST_F(CudaMemory, LinksCopyBetweenTwoGpus) {
