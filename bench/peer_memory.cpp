@@ -1,4 +1,4 @@
-// What memory that other GPUs reach costs: for each kind of it, milliseconds to allocate and to
+// The cost of memory that other GPUs reach: for each kind of it, milliseconds to allocate and to
 // free it on two GPUs at once, and the rate of copies from one to the other, alone and in both
 // directions. Usage: peer_memory [MEGABYTES...], such as peer_memory 128 512
 #include <fmt/format.h>

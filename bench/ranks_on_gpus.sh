@@ -4,7 +4,7 @@
 #     ranks_on_gpus.sh pack BUILD FOLDER              where Debian's Open MPI is installed
 #     ranks_on_gpus.sh run FOLDER [RANKS [DEVICE]]    on the other machine; 2 ranks, cuda
 #
-# pack puts the command, its plugin and what Open MPI needs into FOLDER, about 35 MB. run multiplies
+# pack puts the command, its plugin and what Open MPI needs into FOLDER, about 25 MB. run multiplies
 # by one process and by RANKS, in several shapes, precisions and grids, and fails unless the bits are
 # the same and, on GPUs, the panels went by NCCL.
 set -euo pipefail

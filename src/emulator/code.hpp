@@ -30,7 +30,7 @@ inline constexpr std::uint32_t kAllLanes = 0xffffffffu;
 inline constexpr std::uint32_t kCarryOffset = 0;
 inline constexpr std::uint32_t kSinkOffset = 64;  // 512 bytes: wide enough for 128-bit registers
 inline constexpr std::uint32_t kFirstRegister = kSinkOffset + 512;
-/// Of everything in a frame but predicates.
+/// The alignment of everything in a frame but predicates.
 inline constexpr std::uint32_t kRegisterAlignment = 64;
 
 /// A decoded instruction. Operands are byte offsets in the frame.

@@ -22,7 +22,7 @@ using ::testing::UnorderedElementsAre;
 
 constexpr std::size_t large = std::size_t{64} << 20U;
 
-/// What the driver knows of the GPUs' memory. A pool's handle is its number.
+/// The driver's knowledge of the GPUs' memory. A pool's handle is its number.
 struct Record {
   struct Allocation {
     std::size_t bytes;

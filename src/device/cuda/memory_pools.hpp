@@ -12,8 +12,8 @@ namespace tilescope::device {
 /// Two pools: one that only its own GPU reaches, and one for GPUs that are given access to it.
 ///
 /// The driver maps what cuMemAlloc() gives to every GPU with access to the context's memory, which
-/// takes tens of milliseconds for a gigabyte; memory of a pool is mapped to the pool's GPUs alone.
-/// What is freed goes back to the system at once, as by cuMemFree().
+/// can take tens of milliseconds for a gigabyte; memory of a pool is mapped to the pool's GPUs
+/// alone. Freed memory goes back to the system at once, as by cuMemFree().
 class MemoryPools {
  public:
   /// Whether the driver has pools for this GPU. Where it has none, no object may exist.

@@ -42,8 +42,8 @@ struct CompiledRegion {
   std::size_t trusted_entry = 0;  ///< as in RegionCode
   std::uint32_t counter = 0;      ///< CodeBlock::counter of the head
   std::size_t number = 0;         ///< in the program
-  /// Of the same head. Those that assume more come first: they fit fewer warps, which would enter
-  /// any of the others.
+  /// The next region of the same head. Those that assume more come first: they fit fewer warps,
+  /// which would enter any of the others.
   mutable std::atomic<const CompiledRegion*> next{nullptr};
   mutable std::atomic<std::uint32_t> failures{0};
 

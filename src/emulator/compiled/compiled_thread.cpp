@@ -30,7 +30,7 @@ class Thread final : public CompiledThread {
   void deliver_sums(const BlockObserverSlots& observers) override;
 
  private:
-  /// Of a region that not every warp fits.
+  /// How often warps that tried a region fitted it; counted where not every warp does.
   struct Fitting {
     std::uint32_t tries = 0, fits = 0;
   };

@@ -130,7 +130,7 @@ void RegionEmitter::enter() {
   a_.jump(blocks_.at(region_.head));
 }
 
-/// What is assumed holds for a warp in every block of the launch, if it holds in one.
+/// Whether the assumptions hold for a warp in every block of the launch, if they hold in one.
 bool RegionEmitter::is_lasting() const {
   return std::all_of(region_.assumptions.begin(), region_.assumptions.end(), [&](const auto& x) {
     const RegisterInfo& info = plan_.registers()[x.reg];
