@@ -176,12 +176,13 @@ bool hold(const Devices& devices, Precision precision, std::int64_t size) {
 }
 
 void print_times(std::size_t devices, const HostTimes& t) {
-  fmt::print(stderr,
-             "{} of them, ms from the call: planned {:.1f}, A allocated {:.1f}, all allocated "
-             "{:.1f}, kernels loaded {:.1f}, multiplying {:.1f}, uploaded {:.1f}, multiplied "
-             "{:.1f}, downloaded {:.1f}, freed {:.1f}\n",
-             devices, t.planned, t.copying, t.allocated, t.prepared, t.multiplying, t.uploaded,
-             t.multiplied, t.downloaded, t.freed);
+  fmt::print(
+      stderr,
+      "{} of them, ms from the call: planned {:.1f}, allocated {:.1f}, kernels loaded {:.1f}, "
+      "copying {:.1f}, multiplying {:.1f}, uploaded {:.1f}, multiplied {:.1f}, downloaded "
+      "{:.1f}, freed {:.1f}\n",
+      devices, t.planned, t.allocated, t.prepared, t.copying, t.multiplying, t.uploaded,
+      t.multiplied, t.downloaded, t.freed);
 }
 
 /// The same for matrices in pinned host memory, copies included. One GPU computes in the two ways
@@ -200,31 +201,36 @@ bool hold_from_host(const Devices& devices, std::int64_t size, bool with_times) 
   const auto view = [&](const PinnedBuffer& buffer) {
     return dense_view(buffer.data(), DataType::float32, size, size);
   };
-  const auto timed = [&](const std::function<void()>& work) {
+  const auto ms_of = [](const std::function<void()>& work) {
+    const auto start = Clock::now();
     work();
-    std::vector<double> times;
-    for (int i = 0; i < 3; ++i) {
-      const auto start = Clock::now();
-      work();
-      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
-    }
-    return median(times);
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   };
-  const auto sharded_ms = [&](const Devices& on) {
+  struct Times {
+    double first_ms, ms;  // the others': the median
+  };
+  const auto timed = [&](const std::function<void()>& work) {
+    const double first_ms = ms_of(work);
+    std::vector<double> times;
+    for (int i = 0; i < 5; ++i) times.push_back(ms_of(work));
+    return Times{first_ms, median(times)};
+  };
+  const auto sharded = [&](const Devices& on) {
     return timed([&] {
       const ShardedReport report = matmul_sharded(on, view(a), view(b), view(many));
       if (with_times) print_times(on.size(), report.times);
     });
   };
-  const double at_once_ms = timed([&] { matmul(*devices.front(), view(a), view(b), view(one)); });
-  const double in_pieces_ms = sharded_ms({devices.front()});
-  const double many_ms = sharded_ms(devices);
+  const Times at_once = timed([&] { matmul(*devices.front(), view(a), view(b), view(one)); });
+  const Times in_pieces = sharded({devices.front()}), all = sharded(devices);
   const bool is_same = std::memcmp(one.data(), many.data(), bytes) == 0;
-  const double one_ms = std::min(at_once_ms, in_pieces_ms);
+  const double one_ms = std::min(at_once.ms, in_pieces.ms);
   fmt::print(
-      "| fp32, host memory | {} | | {:.1f} at once, {:.1f} in pieces | {:.1f} | | {:.3f} | "
-      "| | | {} |\n",
-      size, at_once_ms, in_pieces_ms, many_ms, one_ms / many_ms, is_same ? "same" : "OTHER");
+      "| fp32, host memory | {} | | {:.1f} at once, {:.1f} in pieces (first calls {:.1f}, {:.1f}) "
+      "| "
+      "{:.1f} (first {:.1f}) | | {:.3f} | | | | {} |\n",
+      size, at_once.ms, in_pieces.ms, at_once.first_ms, in_pieces.first_ms, all.ms, all.first_ms,
+      one_ms / all.ms, is_same ? "same" : "OTHER");
   std::fflush(stdout);
   return is_same;
 }

@@ -144,6 +144,8 @@ struct KernelRequest {
   std::vector<std::string> include_directories;              ///< -I
   std::vector<std::pair<std::string, std::string>> headers;  ///< name and text, for #include
   std::vector<std::string> extra_options;                    ///< passed to NVRTC as they are
+  /// Whether `headers` and the compiler have all that the source includes: no file can change it.
+  bool is_self_contained = false;
 
   friend bool operator==(const KernelRequest&, const KernelRequest&) = default;
 };
@@ -295,6 +297,10 @@ class Device : public std::enable_shared_from_this<Device> {
   /// device it occupies whole pages of its own, so that a program may protect them.
   Buffer allocate_managed(std::size_t bytes, std::string_view name = "managed memory");
   virtual MemoryUse memory_use() const;
+  /// Gives the memory that the device keeps for its next allocations back to the system, for
+  /// programs that use the GPU by other libraries too. A GPU keeps up to a thirty-second of its
+  /// memory of each of the kinds `own` and `linked`, and counts what is kept as free.
+  virtual void give_back_memory() {}
   Stream create_stream();
   Event create_event();
 

@@ -27,9 +27,9 @@ std::vector<std::shared_ptr<Device>> open_devices(std::string_view list);
 /// device that was last.
 struct HostTimes {
   double planned = 0.0;      ///< how to compute is chosen
-  double copying = 0.0;      ///< A is allocated: the first copy may begin
-  double allocated = 0.0;    ///< B, C and panels are
+  double allocated = 0.0;    ///< A, B, C and panels are
   double prepared = 0.0;     ///< kernels are loaded
+  double copying = 0.0;      ///< all devices are: the first copy may begin
   double multiplying = 0.0;  ///< the first product begins
   double uploaded = 0.0;
   double multiplied = 0.0;

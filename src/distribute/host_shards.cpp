@@ -104,8 +104,8 @@ std::vector<double> speeds(Devices devices) {
 }
 
 /// A product whose operands come to the devices, and whose C goes back, while they multiply. Each
-/// device has a thread: to allocate takes milliseconds, and copies from and to pageable memory keep
-/// one busy.
+/// device has a thread: to allocate and to load kernels takes milliseconds, and copies from and to
+/// pageable memory keep one busy.
 class HostProduct {
  public:
   HostProduct(Devices devices, std::vector<HostShards>& shards, bool reads_c,
@@ -187,26 +187,21 @@ class HostProduct {
                 uploaded = device.create_event();
     HostTimes times;
     times.planned = since_start();
-    // The first copies pass while the device allocates and loads.
     shard.a.allocate("A", Reach::own);
-    times.copying = since_start();
-    device.record(begin, up);
-    shard.a.upload_rows(product_.rows_of(i, pieces.front()), up);
-    if (reads_c_) shard.c.allocate("C", Reach::own);
     shard.b.allocate("B", Reach::linked);
-    std::size_t brought = 0;
-    for (bool is_all_of_a = false; !is_all_of_a; ++brought) {
-      bring(i, brought, up);
-      is_all_of_a = pieces[brought].panel == 0 && pieces[brought].parts.end() == product_.parts();
-    }
-    if (!reads_c_) shard.c.allocate("C", Reach::own);
+    shard.c.allocate("C", Reach::own);
     product_.connect(i);
     times.allocated = since_start();
     product_.prepare(i, {.a = shard.a.address(), .b = shard.b.address(), .c = shard.c.address()});
     times.prepared = since_start();
+    // To allocate and to load takes much longer beside copies, those of another device too.
+    if (!all_are_here()) return times;
+    times.copying = since_start();
+    device.record(begin, up);
+    shard.a.upload_rows(product_.rows_of(i, pieces.front()), up);
     const bool multiplies = shard.a.view().rows > 0;
     for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-      if (piece >= brought) bring(i, piece, up);
+      bring(i, piece, up);
       if (!all_are_here()) return times;  // a device waits for events of others that are recorded
       if (multiplies) product_.multiply(i, piece, sent_[piece]);
     }
@@ -276,8 +271,8 @@ ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const Co
   for (const HostTimes& one : times) {
     report.product.compute_ms =
         std::max(report.product.compute_ms, one.multiplied - one.multiplying);
-    for (const auto part : {&HostTimes::planned, &HostTimes::copying, &HostTimes::allocated,
-                            &HostTimes::prepared, &HostTimes::multiplying, &HostTimes::uploaded,
+    for (const auto part : {&HostTimes::planned, &HostTimes::allocated, &HostTimes::prepared,
+                            &HostTimes::copying, &HostTimes::multiplying, &HostTimes::uploaded,
                             &HostTimes::multiplied, &HostTimes::downloaded, &HostTimes::freed}) {
       report.times.*part = std::max(report.times.*part, one.*part);
     }

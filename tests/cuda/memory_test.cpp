@@ -53,6 +53,24 @@ TEST_F(CudaMemory, AllKindsHoldBytesForAllStreamsAndComeBack) {
   EXPECT_TRUE(is_free_again(before));
 }
 
+TEST_F(CudaMemory, PoolsKeepSomeUntilItIsGivenBack) {
+  for (const Reach kind : {Reach::own, Reach::linked}) {
+    gpu_->give_back_memory();
+    const std::size_t before = gpu_->memory_use().free_bytes;
+    for (int i = 0; i < 2; ++i) gpu_->allocate(bytes, "memory", kind);
+    EXPECT_TRUE(is_free_again(before)) << "kept memory counts as free";
+    gpu_->give_back_memory();
+    EXPECT_TRUE(is_free_again(before));
+  }
+}
+
+TEST_F(CudaMemory, WhatPoolsKeepIsThereForOthers) {
+  gpu_->allocate(bytes, "kept", Reach::own);
+  const MemoryUse use = gpu_->memory_use();
+  const std::size_t nearly_all = use.free_bytes - bytes / 2;
+  EXPECT_EQ(gpu_->allocate(nearly_all, "nearly all", Reach::any).bytes(), nearly_all);
+}
+
 TEST_F(CudaMemory, MoreThanThereIsIsOneLine) {
   const std::size_t before = gpu_->memory_use().free_bytes, most = gpu_->properties().global_bytes;
   for (const Reach kind : kinds) {

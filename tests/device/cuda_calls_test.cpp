@@ -205,6 +205,64 @@ TEST_F(CudaCalls, AKernelKeepsItsContextAlive) {
   EXPECT_THAT(take_notes(), ElementsAre("unload module", "release context"));
 }
 
+TEST_F(CudaCalls, CompiledKernelsStayLoadedUnlessTheyHaveVariables) {
+  const auto load_compiled = [&](const std::string& name, const std::string& before = "",
+                                 const std::string& value = "9") {
+    return device_->load({.source_name = name + ".cu",
+                          .source = before + "\nextern \"C\" __global__ void " + name +
+                                    "(int* x) { x[0] = " + value + "; }\n",
+                          .kernel = name});
+  };
+  load_compiled("k");
+  EXPECT_THAT(take_notes(), ElementsAre("load module"));
+  load_compiled("k");
+  EXPECT_THAT(take_notes(), IsEmpty());
+  load_compiled("c", "constexpr int eight = 8;", "eight");
+  EXPECT_THAT(take_notes(), ElementsAre("load module"));
+  for (const auto& [variable, value] : {std::pair{"__device__ int count = 3;", "count++"},
+                                        {"static __device__ int count;", "count++"},
+                                        {"__constant__ int four[4];", "four[x[1]]"}}) {
+    load_compiled("v", variable, value);
+    EXPECT_THAT(take_notes(), ElementsAre("load module", "unload module")) << variable;
+  }
+  {
+    const Kernel held = load_compiled("held");
+    take_notes();
+    for (int i = 0; i < 16; ++i) load_compiled("k" + std::to_string(i));
+    const std::vector<std::string> loads = take_notes();
+    EXPECT_EQ(std::count(loads.begin(), loads.end(), "load module"), 16);
+    EXPECT_EQ(std::count(loads.begin(), loads.end(), "unload module"), 2) << "k and c";
+    load_compiled("held");
+    EXPECT_THAT(take_notes(), ElementsAre("unload module")) << "k0, for which it is kept again";
+  }
+  const Module module = load_compiled("held").module();
+  take_notes();
+  device_.reset();
+  EXPECT_THAT(take_notes(), IsEmpty()) << "the module's";
+}
+
+TEST_F(CudaCalls, ARequestThatReadsNoFileIsKnownAgainWhereAllOfItIsTheSame) {
+  KernelRequest request{.source_name = "s.cu",
+                        .source =
+                            "#include \"value.cuh\"\n"
+                            "extern \"C\" __global__ void s(int* x) { x[0] = value * N; }\n",
+                        .kernel = "s",
+                        .defines = {{"N", "2"}},
+                        .headers = {{"value.cuh", "constexpr int value = 1;\n"}},
+                        .is_self_contained = true};
+  const auto loads = [&] {
+    device_->load(request);
+    return take_notes().size();
+  };
+  EXPECT_EQ(loads(), 1U);
+  EXPECT_EQ(loads(), 0U);
+  request.defines.front().second = "3";
+  EXPECT_EQ(loads(), 1U);
+  request.headers.front().second = "constexpr int value = 2;\n";
+  EXPECT_EQ(loads(), 1U);
+  EXPECT_EQ(loads(), 0U);
+}
+
 TEST_F(CudaCalls, SeveralTextsAreLinkedAndOneIsNot) {
   device_->load_module(std::vector{unit("a.cu", "")});
   EXPECT_THAT(take_notes(), ElementsAre("load module", "unload module"));

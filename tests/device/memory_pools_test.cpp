@@ -30,19 +30,33 @@ struct Record {
   };
   std::map<CUdeviceptr, Allocation> allocated;
   std::vector<CUdevice> device_of_pool{-1};
-  std::set<std::pair<std::size_t, CUdevice>> access;  ///< of a GPU to a pool
+  std::map<std::size_t, std::size_t> most_kept, kept;  ///< bytes, by pool
+  std::set<std::pair<std::size_t, CUdevice>> access;   ///< of a GPU to a pool
   std::vector<std::pair<CUcontext, CUcontext>> contexts_opened;
   std::vector<std::string> calls;
+  std::size_t accesses_given = 0;
   std::size_t room = std::size_t{1} << 40U;
   CUdeviceptr next = 4096;
   int pools_supported = 1;
   CUcontext current = nullptr;
 
+  std::size_t used(std::size_t pool) const {
+    std::size_t bytes = 0;
+    for (const auto& [address, one] : allocated) bytes += one.pool == pool ? one.bytes : 0;
+    return bytes;
+  }
   CUresult allocate(CUdeviceptr* address, std::size_t bytes, std::size_t pool) {
-    if (bytes > room) return CUDA_ERROR_OUT_OF_MEMORY;
+    std::size_t taken = bytes;  // from the system
+    for (const auto& [other, unused] : kept) taken += other == pool ? 0 : unused;
+    if (taken > room) return CUDA_ERROR_OUT_OF_MEMORY;
     allocated[*address = next] = {bytes, pool};
     next += bytes;
+    if (pool > 0) kept[pool] -= std::min(kept[pool], bytes);
     return CUDA_SUCCESS;
+  }
+  void trim(std::size_t pool, std::size_t bytes) {
+    const std::size_t in_use = used(pool);
+    kept[pool] = std::min(kept[pool], bytes > in_use ? bytes - in_use : 0);
   }
   std::size_t pool_of(const Buffer& buffer) const { return allocated.at(buffer.address()).pool; }
   /// The other GPUs that reach a buffer by its pool.
@@ -104,13 +118,35 @@ void fake_memory(Driver& driver) {
     return record.calls.emplace_back("destroy pool"), CUDA_SUCCESS;
   };
   driver.pool_access = [](CUmemoryPool pool, const CUmemAccessDesc* to, std::size_t count) {
+    ++record.accesses_given;
     for (std::size_t i = 0; i < count; ++i) {
       record.access.emplace(reinterpret_cast<std::size_t>(pool), to[i].location.id);
     }
     return CUDA_SUCCESS;
   };
-  driver.pool_trim = [](CUmemoryPool, std::size_t bytes) {
+  driver.pool_trim = [](CUmemoryPool pool, std::size_t bytes) {
+    record.trim(reinterpret_cast<std::size_t>(pool), bytes);
     return record.calls.push_back(fmt::format("trim to {}", bytes)), CUDA_SUCCESS;
+  };
+  driver.pool_set = [](CUmemoryPool pool, CUmemPool_attribute which, void* value) {
+    if (which != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) return CUDA_ERROR_INVALID_VALUE;
+    record.most_kept[reinterpret_cast<std::size_t>(pool)] = *static_cast<cuuint64_t*>(value);
+    return CUDA_SUCCESS;
+  };
+  driver.pool_get = [](CUmemoryPool of, CUmemPool_attribute which, void* value) {
+    const auto pool = reinterpret_cast<std::size_t>(of);
+    const std::size_t in_use = record.used(pool);
+    *static_cast<cuuint64_t*>(value) =
+        which == CU_MEMPOOL_ATTR_USED_MEM_CURRENT ? in_use : in_use + record.kept[pool];
+    return CUDA_SUCCESS;
+  };
+  driver.pool_free = [](CUdeviceptr address, CUstream) {
+    record.calls.emplace_back("free");
+    const auto found = record.allocated.find(address);
+    if (found == record.allocated.end()) return CUDA_ERROR_INVALID_VALUE;
+    record.kept[found->second.pool] += found->second.bytes;
+    record.allocated.erase(found);
+    return CUDA_SUCCESS;
   };
   driver.pool_alloc = [](CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, CUstream) {
     return record.allocate(address, bytes, reinterpret_cast<std::size_t>(pool));
@@ -178,20 +214,54 @@ TEST_F(Memory, SmallMemoryTakesNoBlockOfAPool) {
   EXPECT_EQ(record.pool_of(bias), 0U);
 }
 
-TEST_F(Memory, WhatIsFreedGoesBackAfterTheWorkThatMayUseIt) {
+// Of a GPU of 1 GB.
+constexpr std::size_t most_kept = std::size_t{32} << 20U;
+
+TEST_F(Memory, WhatIsFreedGoesToThePoolAfterTheWorkThatMayUseIt) {
   try {
     const Buffer a = devices_[0]->allocate(large, "A", Reach::own),
                  b = devices_[0]->allocate(large, "B", Reach::linked), c = devices_[0]->allocate(9);
     record.calls.clear();
     throw Error(ErrorKind::usage, "a failure while memory is in use");
   } catch (const Error&) {
-    EXPECT_THAT(record.calls,
-                ElementsAre("free", "wait", "free", "trim to 0", "wait", "free", "trim to 0"));
+    EXPECT_THAT(record.calls, ElementsAre("free", "wait", "free", "trim to 33554432", "wait",
+                                          "free", "trim to 33554432"));
   }
   EXPECT_THAT(record.allocated, IsEmpty());
   record.calls.clear();
   devices_[0].reset();
   EXPECT_THAT(record.calls, ElementsAre("destroy pool", "destroy pool", "release context"));
+}
+
+TEST_F(Memory, APoolKeepsSomeOfWhatIsFreedUntilSomebodyNeedsIt) {
+  record.room = large;
+  const auto free_bytes = [&] { return devices_[0]->memory_use().free_bytes; };
+  const auto keep_some = [&] { devices_[0]->allocate(large / 4, "A", Reach::own); };
+  keep_some();
+  EXPECT_EQ(record.kept, (std::map<std::size_t, std::size_t>{{1, large / 4}}));
+  EXPECT_EQ(record.most_kept[1], most_kept) << "the driver keeps it too";
+  EXPECT_EQ(free_bytes(), large + large / 4) << "what is kept counts as free";
+  keep_some();
+  EXPECT_EQ(record.kept[1], large / 4) << "and is used first";
+  devices_[0]->allocate(large, "A", Reach::own);
+  EXPECT_EQ(record.kept[1], most_kept);
+  devices_[0]->give_back_memory();
+  EXPECT_EQ(record.kept[1], 0U);
+  for (const Reach other : {Reach::any, Reach::linked}) {
+    keep_some();
+    EXPECT_EQ(devices_[0]->allocate(large, "all", other).bytes(), large)
+        << "by itself there is room";
+    EXPECT_EQ(record.kept[1], 0U);
+  }
+}
+
+TEST_F(Memory, AccessIsGivenOnce) {
+  const auto link = [&] { PeerLink(devices_[0], devices_[1], Reach::linked); };
+  link();
+  const std::size_t first = record.accesses_given;
+  link();
+  EXPECT_EQ(first, 1U);
+  EXPECT_EQ(record.accesses_given, 1U);
 }
 
 TEST_F(Memory, WithoutPoolsAllMemoryIsTheContexts) {

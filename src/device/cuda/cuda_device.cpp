@@ -39,6 +39,13 @@ CUtensorMapDataType native(DataType type) {
   }
 }
 
+/// Of the GPU's memory, a pool keeps one in so many bytes for the next call: what a product of
+/// 16,384 in float32 takes on each of two GPUs of 80 GB.
+constexpr std::size_t part_kept = 32;
+
+/// Kernels that stay loaded without a user: more than any product takes.
+constexpr std::size_t most_kept_kernels = 16;
+
 std::size_t hash_of(const compile::Program& program) {
   return std::hash<std::string>()(program.cubin.empty() ? program.ptx : program.cubin);
 }
@@ -59,11 +66,14 @@ CudaDevice::CudaDevice(int ordinal, const Driver& driver)
   driver_.check(driver_.primary_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
   make_current();
   properties_ = query_properties(driver_, device_);
-  if (MemoryPools::are_supported(driver_, device_)) pools_.emplace(driver_, device_);
+  if (MemoryPools::are_supported(driver_, device_)) {
+    pools_.emplace(driver_, device_, properties_.global_bytes / part_kept);
+  }
 }
 
 CudaDevice::~CudaDevice() {
   enter();
+  kept_.clear();
   pools_.reset();
   driver_.primary_release(device_);
 }
@@ -227,26 +237,44 @@ void CudaDevice::unregister_host(void* data) noexcept {
 }
 
 // A kernel that is loaded already; null if none is.
-std::shared_ptr<Kernel::State> CudaDevice::loaded(const compile::Program& program,
-                                                  const std::string& name) {
+std::shared_ptr<CudaKernel> CudaDevice::loaded(const compile::Program& program,
+                                               const std::string& name) {
   const auto [first, last] = loaded_.equal_range(hash_of(program));
   for (auto known = first; known != last;) {
-    const std::shared_ptr<Kernel::State> state = known->second.lock();
-    if (!state) {
+    std::shared_ptr<CudaKernel> kernel = known->second.lock();
+    if (!kernel) {
       known = loaded_.erase(known);
       continue;
     }
-    const auto& kernel = static_cast<CudaKernel&>(*state);
-    if (kernel.name == name && kernel.entry() == program.kernel_name &&
-        kernel.owner().is_made_of(program.ptx, program.cubin)) {
-      return state;
+    if (kernel->name == name && kernel->entry() == program.kernel_name &&
+        kernel->owner().is_made_of(program.ptx, program.cubin)) {
+      return kernel;
     }
     ++known;
   }
   return nullptr;
 }
 
+// The kernel of a request that was loaded before and still means the same; null if none is kept.
+std::shared_ptr<CudaKernel> CudaDevice::kept(const KernelRequest& request) {
+  if (!request.is_self_contained) return nullptr;
+  const std::lock_guard lock(loaded_mutex_);
+  const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                  [&](const auto& one) { return one.first == request; });
+  if (found == kept_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, found);
+  return found->second;
+}
+
+// Keeps a kernel loaded after its last user.
+void CudaDevice::keep(const KernelRequest& request, const std::shared_ptr<CudaKernel>& kernel) {
+  std::erase_if(kept_, [&](const auto& one) { return one.second == kernel; });
+  kept_.emplace_front(request, kernel);
+  if (kept_.size() > most_kept_kernels) kept_.pop_back();
+}
+
 Kernel CudaDevice::load(const KernelRequest& request) {
+  if (auto known = kept(request)) return Kernel(context().with_owner(std::move(known)));
   compile::Program program = program_of(request, properties_);
   const std::string name =
       request.kernel.empty() || request.kernel.front() == '('  // a cast: an overload
@@ -254,22 +282,28 @@ Kernel CudaDevice::load(const KernelRequest& request) {
           : request.kernel;
   // To load a module the driver waits for running kernels.
   const std::lock_guard lock(loaded_mutex_);
-  if (auto known = loaded(program, name)) return Kernel(std::move(known));
-  const std::size_t hash = hash_of(program);
+  std::shared_ptr<CudaKernel> kernel = loaded(program, name);
   make_current();
-  const auto module = std::make_shared<CudaModule>(
-      context(), std::vector<PtxText>{{request.source_name, std::move(program.ptx)}},
-      std::move(program.cubin));
-  const std::shared_ptr<CudaKernel> kernel = module->cuda_kernel(program.kernel_name);
-  kernel->name = name;
-  loaded_.emplace(hash, kernel);
-  return Kernel(kernel);
+  if (!kernel) {
+    const std::size_t hash = hash_of(program);
+    // Who loads a kernel with variables finds in them what the source says.
+    const bool can_be_kept =
+        request.language == SourceLanguage::cuda && !uses_variables(program.ptx);
+    const auto module = std::make_shared<CudaModule>(
+        context(), std::vector<PtxText>{{request.source_name, std::move(program.ptx)}},
+        std::move(program.cubin), can_be_kept);
+    kernel = module->cuda_kernel(program.kernel_name);
+    kernel->name = name;
+    loaded_.emplace(hash, kernel);
+  }
+  if (kernel->owner().can_be_kept()) keep(request, kernel);
+  return Kernel(context().with_owner(std::move(kernel)));
 }
 
 Module CudaDevice::load_module(std::span<const PtxText> texts) {
   make_current();
-  return Module(std::make_shared<CudaModule>(
-      context(), std::vector<PtxText>(texts.begin(), texts.end()), std::string()));
+  return Module(context().with_owner(std::make_shared<CudaModule>(
+      context(), std::vector<PtxText>(texts.begin(), texts.end()), std::string())));
 }
 
 CudaContext CudaDevice::context() {

@@ -1,6 +1,7 @@
 // A GPU through CUDA's driver API.
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,7 @@ class CudaDevice final : public Device {
                           DeviceAddress from, std::size_t from_pitch, std::size_t row_bytes,
                           std::size_t rows, const Stream& stream);
   MemoryUse memory_use() const override;
+  void give_back_memory() override;
   void* allocate_host(std::size_t bytes, std::string& why_not, std::string_view name) override;
   void free_host(void* data) noexcept override;
   bool register_host(void* data, std::size_t bytes, std::string& why_not,
@@ -95,10 +97,15 @@ class CudaDevice final : public Device {
 
  private:
   void make_current() const;
+  /// Allocates, if need be once more after what the pools keep went back to the system.
+  template <typename Allocate>
+  CUresult allocate_with_kept(const Allocate& allocate);
   /// Throws Error unless the allocation was made.
   void check_allocation(CUresult result, std::string_view call, std::size_t bytes,
                         std::string_view name) const;
-  std::shared_ptr<Kernel::State> loaded(const compile::Program& program, const std::string& name);
+  std::shared_ptr<CudaKernel> loaded(const compile::Program& program, const std::string& name);
+  std::shared_ptr<CudaKernel> kept(const KernelRequest& request);
+  void keep(const KernelRequest& request, const std::shared_ptr<CudaKernel>& kernel);
   void finish_copy(const Stream& stream);
   /// Queues the copy with its sizes filled in; false if there is nothing to copy.
   bool queue_rows(CUDA_MEMCPY2D copy, std::size_t row_bytes, std::size_t rows,
@@ -112,9 +119,11 @@ class CudaDevice final : public Device {
   DeviceProperties properties_;
   std::optional<MemoryPools> pools_;  // none: the driver has none for this GPU
   CudaTextures textures_;
-  // Kernels in use, by a hash of their code.
+  // Loaded kernels by a hash of their code, and those that stay without a user, the last used
+  // first.
   std::mutex loaded_mutex_;
-  std::multimap<std::size_t, std::weak_ptr<Kernel::State>> loaded_;
+  std::multimap<std::size_t, std::weak_ptr<CudaKernel>> loaded_;
+  std::list<std::pair<KernelRequest, std::shared_ptr<CudaKernel>>> kept_;
 };
 
 }  // namespace tilescope::device

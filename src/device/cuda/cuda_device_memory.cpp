@@ -25,11 +25,20 @@ void CudaDevice::check_allocation(CUresult result, std::string_view call, std::s
   driver_.check(result, call);
 }
 
+template <typename Allocate>
+CUresult CudaDevice::allocate_with_kept(const Allocate& allocate) {
+  const CUresult result = allocate();
+  if (result != CUDA_ERROR_OUT_OF_MEMORY || !pools_) return result;
+  pools_->give_back();
+  return allocate();
+}
+
 std::uint64_t CudaDevice::allocate_bytes(std::size_t bytes, std::string_view name) {
   make_current();
   CUdeviceptr address = 0;
-  check_allocation(driver_.mem_alloc(&address, std::max<std::size_t>(bytes, 1)), "cuMemAlloc",
-                   bytes, name);
+  const CUresult result = allocate_with_kept(
+      [&] { return driver_.mem_alloc(&address, std::max<std::size_t>(bytes, 1)); });
+  check_allocation(result, "cuMemAlloc", bytes, name);
   return address;
 }
 
@@ -39,7 +48,8 @@ std::uint64_t CudaDevice::allocate_for(Reach reach, std::size_t bytes, std::stri
   if (!pools_ || !is_of_pool) return allocate_bytes(bytes, name);
   make_current();
   CUdeviceptr address = 0;
-  const CUresult result = pools_->allocate(address, std::max<std::size_t>(bytes, 1), is_linked);
+  const CUresult result = allocate_with_kept(
+      [&] { return pools_->allocate(address, std::max<std::size_t>(bytes, 1), is_linked); });
   // A pool takes memory in larger blocks: the last of it can still be had from outside.
   if (result == CUDA_ERROR_OUT_OF_MEMORY && !is_linked) return allocate_bytes(bytes, name);
   check_allocation(result, "cuMemAllocFromPoolAsync", bytes, name);
@@ -59,7 +69,13 @@ MemoryUse CudaDevice::memory_use() const {
   make_current();
   MemoryUse use;
   driver_.check(driver_.memory_info(&use.free_bytes, &use.total_bytes), "cuMemGetInfo");
+  if (pools_) use.free_bytes += pools_->kept();
   return use;
+}
+
+void CudaDevice::give_back_memory() {
+  make_current();
+  if (pools_) pools_->give_back();
 }
 
 void CudaDevice::free_bytes(std::uint64_t address) noexcept {

@@ -51,11 +51,13 @@ std::string device_run_time() {
 
 }  // namespace
 
-CudaModule::CudaModule(CudaContext context, std::vector<PtxText> texts, std::string cubin)
+CudaModule::CudaModule(CudaContext context, std::vector<PtxText> texts, std::string cubin,
+                       bool can_be_kept)
     : context_(std::move(context)),
       driver_(context_.driver),
       texts_(std::move(texts)),
-      cubin_(std::move(cubin)) {
+      cubin_(std::move(cubin)),
+      can_be_kept_(can_be_kept) {
   if (!cubin_.empty()) {
     driver_.check(driver_.module_load(&module_, cubin_.data(), 0, nullptr, nullptr),
                   "cuModuleLoadDataEx");
@@ -162,7 +164,7 @@ std::vector<std::string> CudaModule::kernels() const {
 }
 
 Kernel CudaModule::kernel(std::string_view name) {
-  return Kernel(cuda_kernel(name));
+  return Kernel(context_.with_owner(cuda_kernel(name)));
 }
 
 std::shared_ptr<CudaKernel> CudaModule::cuda_kernel(std::string_view name) {

@@ -18,19 +18,33 @@ class CudaKernel;
 
 /// The context that a module lies in.
 struct CudaContext {
-  std::shared_ptr<const Device> owner;  ///< keeps it alive
+  std::weak_ptr<const Device> owner;  ///< may itself own what lies in the context
   const Driver& driver;
   CUcontext handle;
 
   /// Makes it that of this thread, for destructors too: a failure is ignored.
   void enter() const noexcept { driver.set_current(handle); }
+  /// The same object, for holders that outlive their own use of the device: it keeps the owner, and
+  /// so the context, alive.
+  template <typename Object>
+  std::shared_ptr<Object> with_owner(std::shared_ptr<Object> object) const {
+    struct Both {
+      std::shared_ptr<const Device> owner;
+      std::shared_ptr<Object> object;  // goes first
+    };
+    const auto both = std::make_shared<Both>(Both{owner.lock(), std::move(object)});
+    return {both, both->object.get()};
+  }
 };
 
+/// Without its device: who gets a module, or a kernel, from outside this folder holds both.
 class CudaModule final : public Module::State, public std::enable_shared_from_this<CudaModule> {
  public:
   /// Loads `cubin`, or, when that is empty, the texts, which the driver compiles and links. The
-  /// texts describe the cubin's parameters. The context must be current.
-  CudaModule(CudaContext context, std::vector<PtxText> texts, std::string cubin);
+  /// texts describe the cubin's parameters. The context must be current. `can_be_kept`: who loads
+  /// the same code later may get this module.
+  CudaModule(CudaContext context, std::vector<PtxText> texts, std::string cubin,
+             bool can_be_kept = false);
   ~CudaModule() override;
 
   std::vector<std::string> kernels() const override;
@@ -38,6 +52,8 @@ class CudaModule final : public Module::State, public std::enable_shared_from_th
   std::shared_ptr<CudaKernel> cuda_kernel(std::string_view name);
   ModuleVariable variable(std::string_view name) const override;
 
+  const CudaContext& context() const { return context_; }
+  bool can_be_kept() const { return can_be_kept_; }
   std::vector<KernelParameter> parameters(std::string_view kernel) const;
   std::vector<KernelVariable> variables(std::string_view kernel) const;
   bool is_made_of(std::string_view ptx, std::string_view cubin) const;
@@ -60,6 +76,7 @@ class CudaModule final : public Module::State, public std::enable_shared_from_th
   const Driver& driver_;
   std::vector<PtxText> texts_;
   const std::string cubin_;
+  const bool can_be_kept_;
   CUmodule module_ = nullptr;
   mutable std::once_flag parse_once_;
   mutable std::vector<ptx::Module> parsed_;
@@ -72,7 +89,7 @@ class CudaKernel final : public Kernel::State {
 
   std::vector<KernelParameter> parameters() const override { return module_->parameters(entry_); }
   std::vector<KernelVariable> variables() const override { return module_->variables(entry_); }
-  Module module() const override { return Module(module_); }
+  Module module() const override { return Module(module_->context().with_owner(module_)); }
   CUfunction function() const { return function_; }
   const std::string& entry() const { return entry_; }
   const CudaModule& owner() const { return *module_; }

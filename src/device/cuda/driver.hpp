@@ -37,6 +37,9 @@ namespace tilescope::device {
   X(pool_access, cuMemPoolSetAccess, "cuMemPoolSetAccess")                      \
   X(pool_trim, cuMemPoolTrimTo, "cuMemPoolTrimTo")                              \
   X(pool_alloc, cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync")             \
+  X(pool_free, cuMemFreeAsync, "cuMemFreeAsync")                                \
+  X(pool_set, cuMemPoolSetAttribute, "cuMemPoolSetAttribute")                   \
+  X(pool_get, cuMemPoolGetAttribute, "cuMemPoolGetAttribute")                   \
   X(host_alloc, cuMemHostAlloc, "cuMemHostAlloc")                               \
   X(host_free, cuMemFreeHost, "cuMemFreeHost")                                  \
   X(host_register, cuMemHostRegister, "cuMemHostRegister_v2")                   \

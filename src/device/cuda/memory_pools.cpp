@@ -23,6 +23,10 @@ CUmemoryPool MemoryPools::made(CUmemoryPool& pool) {
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device_};
   driver_.check(driver_.pool_create(&pool, &properties), "cuMemPoolCreate");
+  // Without it, the driver would empty the pool whenever the host waits for a stream.
+  cuuint64_t threshold = most_kept_;
+  driver_.check(driver_.pool_set(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold),
+                "cuMemPoolSetAttribute");
   return pool;
 }
 
@@ -51,16 +55,41 @@ bool MemoryPools::holds(CUdeviceptr address) const {
 void MemoryPools::free(CUdeviceptr address) {
   const std::lock_guard lock(mutex_);
   const auto found = pool_of_.find(address);
-  driver_.mem_free(address);
-  driver_.pool_trim(found->second, 0);
+  driver_.pool_free(address, stream_);
+  driver_.stream_synchronize(stream_);  // only then it can go back to the system
+  driver_.pool_trim(found->second, most_kept_);
   pool_of_.erase(found);
+}
+
+std::size_t MemoryPools::kept() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (CUmemoryPool pool : {own_, linked_}) {
+    if (pool == nullptr) continue;
+    cuuint64_t reserved = 0, used = 0;
+    driver_.check(driver_.pool_get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved),
+                  "cuMemPoolGetAttribute");
+    driver_.check(driver_.pool_get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used),
+                  "cuMemPoolGetAttribute");
+    bytes += reserved - used;
+  }
+  return bytes;
+}
+
+void MemoryPools::give_back() {
+  const std::lock_guard lock(mutex_);
+  for (CUmemoryPool pool : {own_, linked_}) {
+    if (pool != nullptr) driver_.pool_trim(pool, 0);
+  }
 }
 
 void MemoryPools::give_access(CUdevice other) {
   const std::lock_guard lock(mutex_);
+  if (linked_devices_.contains(other)) return;
   const CUmemAccessDesc access{.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = other},
                                .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   driver_.check(driver_.pool_access(made(linked_), &access, 1), "cuMemPoolSetAccess");
+  linked_devices_.insert(other);
 }
 
 }  // namespace tilescope::device

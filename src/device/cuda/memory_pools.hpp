@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <tilescope/device.hpp>
 
 #include "device/cuda/driver.hpp"
@@ -13,13 +14,16 @@ namespace tilescope::device {
 ///
 /// The driver maps what cuMemAlloc() gives to every GPU with access to the context's memory, which
 /// can take tens of milliseconds for a gigabyte; memory of a pool is mapped to the pool's GPUs
-/// alone. Freed memory goes back to the system at once, as by cuMemFree().
+/// alone. To allocate and to free a gigabyte takes milliseconds too, so each pool keeps some of
+/// what is freed for the next call, up to a limit.
 class MemoryPools {
  public:
   /// Whether the driver has pools for this GPU. Where it has none, no object may exist.
   static bool are_supported(const Driver& driver, CUdevice device);
 
-  MemoryPools(const Driver& driver, CUdevice device) : driver_(driver), device_(device) {}
+  /// A pool of which more than `most_kept` bytes are taken from the system gives back what it can.
+  MemoryPools(const Driver& driver, CUdevice device, std::size_t most_kept)
+      : driver_(driver), device_(device), most_kept_(most_kept) {}
   MemoryPools(const MemoryPools&) = delete;
   MemoryPools& operator=(const MemoryPools&) = delete;
   ~MemoryPools();
@@ -32,6 +36,10 @@ class MemoryPools {
   bool holds(CUdeviceptr address) const;
   /// Frees memory of these pools that no work uses any more.
   void free(CUdeviceptr address);
+  /// Bytes that the pools keep and nobody uses.
+  std::size_t kept() const;
+  /// Gives them back to the system.
+  void give_back();
   /// Lets another GPU reach linked memory, also what is allocated already.
   void give_access(CUdevice other);
 
@@ -40,10 +48,12 @@ class MemoryPools {
 
   const Driver& driver_;
   CUdevice device_;
+  std::size_t most_kept_;
   mutable std::mutex mutex_;
   CUmemoryPool own_ = nullptr, linked_ = nullptr;  // made when first used
   CUstream stream_ = nullptr;                      // in which memory is allocated
   std::map<CUdeviceptr, CUmemoryPool> pool_of_;    // of what is not freed
+  std::set<CUdevice> linked_devices_;              // with access to the linked pool
 };
 
 }  // namespace tilescope::device

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "base/errors.hpp"
@@ -149,6 +150,36 @@ std::vector<KernelVariable> variables_of(const ptx::Module& module, const ptx::F
     variables.push_back({variable.name, is_constant, variable.initialized});
   }
   return variables;
+}
+
+bool uses_variables(std::string_view ptx) {
+  const auto is_of_name = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '$';
+  };
+  std::set<std::string_view> constants;  // of the source: with values, named by no other module
+  std::string_view code = ptx;
+  for (const std::string_view line : split(ptx, '\n')) {
+    const std::vector<std::string_view> words = split(line, ' ');
+    const auto space = std::find_if(words.begin(), words.end(), [](std::string_view word) {
+      return word == ".global" || word == ".const";
+    });
+    const bool is_function = line.find('(') != line.npos || line.starts_with('{');
+    if (is_function) break;
+    if (!line.starts_with('.') || space == words.end()) continue;
+    if (space != words.begin()) return true;
+    const auto name = std::find_if(words.begin(), words.end(), [&](std::string_view word) {
+      return !word.empty() && is_of_name(word.front()) && std::isdigit(word.front()) == 0;
+    });
+    if (name == words.end()) return true;
+    constants.insert(name->substr(0, name->find_first_of("[;")));
+    code.remove_prefix(static_cast<std::size_t>(line.end() - code.begin()));
+  }
+  for (auto at = code.begin(); at != code.end();) {
+    const auto begin = std::find_if(at, code.end(), is_of_name);
+    at = std::find_if_not(begin, code.end(), is_of_name);
+    if (constants.contains(std::string_view(begin, at))) return true;
+  }
+  return false;
 }
 
 compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu) {

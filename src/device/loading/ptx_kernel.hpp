@@ -22,6 +22,10 @@ std::vector<KernelParameter> parameters_of(const ptx::Function& kernel);
 /// The variables of `module` that `kernel` and the functions it calls name, in the module's order.
 std::vector<KernelVariable> variables_of(const ptx::Module& module, const ptx::Function& kernel);
 
+/// Whether kernels of PTX as NVRTC prints it use variables in global or constant memory, or other
+/// modules may; not for constants of the source, which it prints as variables that nothing names.
+bool uses_variables(std::string_view ptx);
+
 /// The program to load for `request` on a GPU: CUDA C++ compiled (PTX and machine code), or the
 /// request's own PTX, without machine code. `kernel_name` is the name in the PTX.
 compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu);

@@ -8,7 +8,7 @@
 namespace tilescope::operations {
 
 KernelRequest embedded_request(std::string_view source) {
-  KernelRequest request;
+  KernelRequest request{.is_self_contained = true};
   for (const compile::EmbeddedKernel& file : compile::embedded_kernels()) {
     if (file.name == source) {
       request.source_name = fmt::format("kernels/{}", file.name);
