@@ -114,13 +114,14 @@ void GpuRankProduct::allocate() {
   up_ = device.create_stream();
   compute_ = device.create_stream();
   down_ = device.create_stream();
-  a_ = device.allocate(bytes_of(mine.a), "A");
-  bias_ = device.allocate(problem_.bias.size_bytes(), "bias");
+  a_ = device.allocate(bytes_of(mine.a), "A", Reach::own);
+  bias_ = device.allocate(problem_.bias.size_bytes(), "bias", Reach::own);
   device.copy_to_device(bias_.address(), problem_.bias.data(), problem_.bias.size_bytes());
   for (Slot& slot : slots_) {
-    slot.b = device.allocate(bytes_of(padded(problem_.b.first, shape_.k, widest)), "a panel of B");
-    slot.c =
-        device.allocate(bytes_of(padded(problem_.c.first, mine.shape.m, widest)), "a panel of C");
+    slot.b = device.allocate(bytes_of(padded(problem_.b.first, shape_.k, widest)), "a panel of B",
+                             Reach::own);
+    slot.c = device.allocate(bytes_of(padded(problem_.c.first, mine.shape.m, widest)),
+                             "a panel of C", Reach::own);
     slot.arrived = device.create_event();
     slot.computed = device.create_event();
   }

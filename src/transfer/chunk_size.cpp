@@ -32,7 +32,7 @@ LinkModel measure_link_model(Device& device) {
   constexpr std::size_t small = 4096, large = link_probe_bytes;
   const PinnedBuffer from(device, large);
   std::memset(from.data(), 0, large);
-  const Buffer to = device.allocate(large, "link");
+  const Buffer to = device.allocate(large, "link", Reach::own);
   const double short_s = copy_seconds(device, from, to, small);
   const double long_s = copy_seconds(device, from, to, large);
   LinkModel link;

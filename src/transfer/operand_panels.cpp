@@ -20,7 +20,7 @@ OperandPanels::OperandPanels(Device& device, Stager& uploads, const ConstMatrixV
                              std::size_t streams, const char* name)
     : device_(device), uploads_(uploads), operand_(operand), element_(element), layout_(layout) {
   for (Slot& slot : slots_) {
-    slot.memory = device.allocate(largest_bytes, name);
+    slot.memory = device.allocate(largest_bytes, name, Reach::own);
     slot.filled = device.create_event();
     for (std::size_t i = 0; i < streams; ++i) slot.used.push_back(device.create_event());
     slot.in_use.assign(streams, false);

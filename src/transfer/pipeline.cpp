@@ -119,7 +119,7 @@ VectorAddPipeline::VectorAddPipeline(Device& device, Form form, std::size_t segm
   for (int i = 0; i < stream_count(form); ++i) {
     streams_.push_back(device.create_stream());
     for (const char* name : {"a", "b", "c"}) {
-      buffers_.push_back(device.allocate(segment * sizeof(float), name));
+      buffers_.push_back(device.allocate(segment * sizeof(float), name, Reach::own));
     }
   }
 }

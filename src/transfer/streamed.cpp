@@ -97,9 +97,9 @@ class Streamed {
       set.done = device.create_event();
       for (const ConstArrayView& input : whole.task.inputs) {
         set.staged.emplace_back(device, input.bytes());
-        if (!in_place_) set.inputs.push_back(device.allocate(input.bytes(), "input"));
+        if (!in_place_) set.inputs.push_back(device.allocate(input.bytes(), "input", Reach::own));
       }
-      set.result = device.allocate(result_bytes, "output");
+      set.result = device.allocate(result_bytes, "output", Reach::own);
       set.staged_result = PinnedBuffer(device, result_bytes);
       for (const Buffer& input : set.inputs) set.addresses.push_back(input.address());
       if (in_place_) set.addresses.push_back(set.result.address());

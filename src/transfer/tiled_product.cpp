@@ -88,7 +88,7 @@ TiledProduct::TiledProduct(Device& device, const ConstMatrixView& a, const Const
       start_(device.create_event()) {
   for (Stream& stream : streams_) stream = device.create_stream();
   for (Result& result : results_)
-    result.memory = device.allocate(bytes(plan.tile.m, plan.tile.n), "C");
+    result.memory = device.allocate(bytes(plan.tile.m, plan.tile.n), "C", Reach::own);
 }
 
 std::size_t TiledProduct::bytes(std::int64_t rows, std::int64_t columns) const {

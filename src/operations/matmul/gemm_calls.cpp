@@ -139,7 +139,7 @@ struct Gemm::State {
       std::erase_if(products, [&](const auto& kept) { return kept.second.stream == stream; });
       device->synchronize();  // its work may still use the old one
       buffer = {};
-      buffer = device->allocate(bytes, "the workspace of products");
+      buffer = device->allocate(bytes, "the workspace of products", Reach::own);
     }
     return {reinterpret_cast<void*>(buffer.address()), buffer.bytes()};
   }

@@ -23,7 +23,7 @@ class UploadedList {
       views_.push_back(there);
       bytes += static_cast<std::size_t>(there.vectors() * there.leading) * size_of(one.type);
     }
-    memory_ = device.allocate(bytes, name);
+    memory_ = device.allocate(bytes, name, Reach::own);
     for (std::size_t i = 0; i < views_.size(); ++i) {
       views_[i].data = reinterpret_cast<const void*>(memory_.address() + places_[i]);
     }
@@ -79,7 +79,7 @@ MatmulReport matmul_grouped(Device& device, std::span<const ConstMatrixView> a,
   operations::MatrixLists{a, b, c}.problems(device, checked);
   UploadedList<ConstMatrixView> there_a(device, a, "A"), there_b(device, b, "B");
   UploadedList<MatrixView> there_c(device, c, "C");
-  const Buffer bias = device.allocate(options.bias.size_bytes(), "bias");
+  const Buffer bias = device.allocate(options.bias.size_bytes(), "bias", Reach::own);
   there_a.upload();
   there_b.upload();
   if (options.beta != 0.0) there_c.upload();

@@ -24,9 +24,9 @@ DeviceOperands::DeviceOperands(Device& device, const MatmulShape& shape, const M
       padded_(padded),
       b_order_(b_order),
       element_bytes_(size_of(element)),
-      a_(device.allocate(bytes_of(padded.m, padded.k), "A")),
-      b_(device.allocate(bytes_of(padded.k, padded.n), "B")),
-      c_(device.allocate(bytes_of(padded.m, padded.n), "C")) {}
+      a_(device.allocate(bytes_of(padded.m, padded.k), "A", Reach::own)),
+      b_(device.allocate(bytes_of(padded.k, padded.n), "B", Reach::own)),
+      c_(device.allocate(bytes_of(padded.m, padded.n), "C", Reach::own)) {}
 
 std::size_t DeviceOperands::bytes_of(std::int64_t rows, std::int64_t columns) const {
   return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * element_bytes_;

@@ -15,7 +15,7 @@ KernelRequest step_request(std::string_view source, const Plan& plan, const Step
 KernelProgram::KernelProgram(Device& device, std::string_view source, Plan plan)
     : device_(device), plan_(std::move(plan)) {
   for (const std::size_t bytes : plan_.scratch) {
-    scratch_.push_back(device.allocate(bytes, "scratch"));
+    scratch_.push_back(device.allocate(bytes, "scratch", Reach::own));
     device.fill(scratch_.back().address(), 0, bytes);
   }
   for (const Step& step : plan_.steps) {

@@ -111,11 +111,12 @@ RunReport run_task(Device& device, const Task& task, const std::string& variant,
   std::vector<Buffer> inputs;
   std::vector<DeviceAddress> addresses;
   for (const ConstArrayView& input : task.inputs) {
-    inputs.push_back(device.allocate(input.bytes(), "input"));
+    inputs.push_back(device.allocate(input.bytes(), "input", Reach::own));
     addresses.push_back(inputs.back().address());
     device.copy_to_device(addresses.back(), input.data, input.bytes());
   }
-  const Buffer result = rung.in_place ? Buffer() : device.allocate(task.output_bytes(), "output");
+  const Buffer result =
+      rung.in_place ? Buffer() : device.allocate(task.output_bytes(), "output", Reach::own);
   const DeviceAddress to = rung.in_place ? addresses.at(0) : result.address();
   const Event before = device.create_event(), after = device.create_event();
   device.record(before);

@@ -60,7 +60,7 @@ GroupTable::GroupTable(Device& device, std::span<const GroupedProduct> products,
   if (groups_ == 0) return;
   const auto uploaded = [&](const auto& list, std::string_view name) {
     const std::size_t bytes = list.size() * sizeof list[0];
-    Buffer buffer = device.allocate(bytes, name);
+    Buffer buffer = device.allocate(bytes, name, Reach::own);
     device.copy_to_device(buffer.address(), list.data(), bytes);
     return buffer;
   };
