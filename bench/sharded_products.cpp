@@ -1,8 +1,12 @@
 // Products over several GPUs beside one GPU: shards in device memory, and matrices in pinned host
 // memory. Prints a Markdown table and, for each row, whether the bits are those of one GPU.
-// Usage: sharded_products [--host] DEVICES [SIZE...], such as sharded_products all 8192 16384
+// Usage: sharded_products [OPTION] DEVICES [SIZE...], such as sharded_products all 8192 16384
 // --host: only matrices in host memory, each call, on one GPU too, with the times at which it got
 // how far.
+// --panels PLAN[,PLAN...]: only shards in device memory in bf16, with panels of B as each plan
+// says, three times in turns. A plan is FIRST:GROWTH:WIDEST:ENGINES: the first panel is one of
+// FIRST parts of the columns, each next is GROWTH times as wide, at most one of WIDEST parts, and
+// rows come from another GPU in ENGINES copies at once. Today's is 8:1:8:1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +19,8 @@
 #include <tilescope/sharded.hpp>
 #include <vector>
 
+#include "base/text.hpp"
+#include "distribute/sharded_product.hpp"
 #include "distribute/shares.hpp"
 #include "operations/numerics/conversion.hpp"
 #include "operations/numerics/host_array.hpp"
@@ -140,8 +146,28 @@ double milliseconds(const Devices& devices, const std::vector<Stream>& streams, 
   return median(times);
 }
 
-/// Prints a row for a square product of this size; returns whether the bits are those of one GPU.
-bool hold(const Devices& devices, Precision precision, std::int64_t size) {
+/// Plans of panels, as they were named.
+using Plans = std::vector<std::pair<std::string, distribute::PanelPlan>>;
+
+/// "8:1:8:1,16:3:1:2". Throws std::invalid_argument for other text.
+Plans plans_of(std::string_view list) {
+  Plans plans;
+  for (const std::string_view one : split(list, ',')) {
+    std::vector<std::int64_t> numbers;
+    for (const std::string_view number : split(one, ':')) {
+      numbers.push_back(std::stoll(std::string(number)));
+    }
+    if (numbers.size() != 4 || *std::min_element(numbers.begin(), numbers.end()) < 1) {
+      throw std::invalid_argument("a plan is FIRST:GROWTH:WIDEST:ENGINES, each at least 1");
+    }
+    plans.emplace_back(one, distribute::PanelPlan{numbers[0], numbers[1], numbers[2], numbers[3]});
+  }
+  return plans;
+}
+
+/// Prints a row for a square product of this size, or one for each plan; returns whether the bits
+/// are those of one GPU.
+bool hold(const Devices& devices, Precision precision, std::int64_t size, const Plans& plans = {}) {
   const DataType type = type_of(precision);
   const MatmulOptions options{.precision = precision};
   const MatmulShape shape{size, size, size};
@@ -162,16 +188,40 @@ bool hold(const Devices& devices, Precision precision, std::int64_t size) {
     expected_bits = whole.result(first);
   }
   const Operands shards(devices, type, size);
-  ShardedGemm product(devices, shards.a, shards.b, shards.c, options);
-  const double many_ms = milliseconds(devices, streams, expected, [&] { product.launch(streams); });
-  const bool is_same = shards.result(devices) == expected_bits;
-  const ShardedReport& report = product.report();
-  fmt::print("| {} | {} | {} | {:.3f} | {:.3f} | {:.1f} | {:.3f} | {} | {:.0f} | {} | {} |\n",
-             name_of(precision), size, report.product.variant, one_ms, many_ms,
-             shape.flops() / many_ms * 1e-9, one_ms / many_ms, report.panels,
-             static_cast<double>(report.received_bytes) * 1e-6,
-             report.is_direct ? "direct" : "by the host", is_same ? "same" : "OTHER");
-  std::fflush(stdout);
+  bool is_same = true;
+  const auto print_row = [&](const ShardedReport& report, const std::string& plan, double many_ms) {
+    const bool has_the_bits = shards.result(devices) == expected_bits;
+    fmt::print("| {} | {} | {}{} | {:.3f} | {:.3f} | {:.1f} | {:.3f} | {} | {:.0f} | {} | {} |\n",
+               name_of(precision), size, report.product.variant, plan, one_ms, many_ms,
+               shape.flops() / many_ms * 1e-9, one_ms / many_ms, report.panels,
+               static_cast<double>(report.received_bytes) * 1e-6,
+               report.is_direct ? "direct" : "by the host", has_the_bits ? "same" : "OTHER");
+    std::fflush(stdout);
+    is_same = is_same && has_the_bits;
+  };
+  const auto timed = [&](const std::function<void()>& launch) {
+    return milliseconds(devices, streams, expected, launch);
+  };
+  if (plans.empty()) {
+    ShardedGemm product(devices, shards.a, shards.b, shards.c, options);
+    const double many_ms = timed([&] { product.launch(streams); });
+    print_row(product.report(), "", many_ms);
+  }
+  constexpr int turns = 3;
+  for (int turn = 0; turn < (plans.empty() ? 0 : turns); ++turn) {
+    for (const auto& [text, plan] : plans) {
+      for (std::size_t i = 0; i < devices.size(); ++i) {
+        const Buffer& c = shards.memory[3 * i + 2].memory;
+        devices[i]->fill(c.address(), 0xff, c.bytes());
+      }
+      distribute::ShardedProduct product(
+          distribute::sharded_problem(devices, shards.a, shards.b, shards.c, options), "",
+          distribute::Rows::there, Reach::any, plan);
+      product.prepare();
+      const double many_ms = timed([&] { product.launch(streams); });
+      print_row(product.report(), " " + text, many_ms);
+    }
+  }
   return is_same;
 }
 
@@ -238,6 +288,11 @@ bool hold_from_host(const Devices& devices, std::int64_t size, bool with_times) 
 int run(std::vector<std::string> arguments) {
   const bool only_host = !arguments.empty() && arguments[0] == "--host";
   if (only_host) arguments.erase(arguments.begin());
+  Plans plans;
+  if (arguments.size() > 1 && arguments[0] == "--panels") {
+    plans = plans_of(arguments[1]);
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  }
   const Devices devices = open_devices(arguments.empty() ? "all" : arguments[0]);
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 1; i < arguments.size(); ++i) sizes.push_back(std::stoll(arguments[i]));
@@ -247,6 +302,12 @@ int run(std::vector<std::string> arguments) {
       "| precision | size | kernel | one GPU ms | all ms | TFLOP/s | ratio | panels | MB received "
       "| way | bits |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
   bool is_same = true;
+  if (!plans.empty()) {
+    for (const std::int64_t size : sizes) {
+      is_same = hold(devices, Precision::bf16, size, plans) && is_same;
+    }
+    return is_same ? 0 : 1;
+  }
   for (const Precision precision :
        {Precision::fp32, Precision::bf16, Precision::fp32_fast, Precision::tf32}) {
     for (const std::int64_t size : sizes) {

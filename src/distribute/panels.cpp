@@ -22,14 +22,20 @@ std::size_t converted_bytes(const operations::GemmProblem& part,
 
 }  // namespace
 
-std::vector<Range> panels_of(std::int64_t columns, std::int64_t least) {
-  constexpr std::int64_t parts = 8;
-  const std::int64_t width =
-      operations::groups_of(std::max(operations::groups_of(columns, parts), least), panel_unit) *
-      panel_unit;
+std::vector<Range> panels_of(std::int64_t columns, std::int64_t least, const PanelPlan& plan) {
+  const auto width_of = [&](std::int64_t parts) {
+    const std::int64_t width = std::max(operations::groups_of(columns, parts), least);
+    return operations::groups_of(width, panel_unit) * panel_unit;
+  };
+  const std::int64_t widest = width_of(plan.widest);
+  std::int64_t width = std::min(width_of(plan.first), widest);
   std::vector<Range> panels;
-  for (std::int64_t first = 0; first < columns; first += width) {
-    panels.push_back({first, std::min(width, columns - first)});
+  for (std::int64_t first = 0; first < columns;) {
+    const std::int64_t rest = columns - first;
+    const bool takes_all = plan.growth > 1 && rest < 2 * width && rest <= widest;
+    panels.push_back({first, takes_all ? rest : std::min(width, rest)});
+    first = panels.back().end();
+    width = std::min(width * plan.growth, widest);
   }
   return panels;
 }

@@ -19,9 +19,18 @@ struct Piece {
   std::size_t panel = 0;
 };
 
-/// The panels of C's columns, in the order in which they are computed: eighths, since nothing is
-/// computed while the first arrives, but none of fewer than `least` columns.
-std::vector<Range> panels_of(std::int64_t columns, std::int64_t least);
+/// How the panels of B come.
+struct PanelPlan {
+  std::int64_t first = 8;    ///< the first panel is one of so many equal parts of the columns
+  std::int64_t growth = 1;   ///< each is so many times as wide as the one before
+  std::int64_t widest = 8;   ///< but at most one of so many equal parts
+  std::int64_t engines = 1;  ///< the copies at once in which rows come from another device
+};
+
+/// The panels of C's columns, in the order in which they are computed. Nothing is computed while
+/// the first arrives, so it is narrow; none but the last has fewer than `least` columns. Where
+/// panels grow, the last takes what would be a narrower one.
+std::vector<Range> panels_of(std::int64_t columns, std::int64_t least, const PanelPlan& plan = {});
 
 /// The fewest columns of a panel for a device that computes `part`, some rows of a product with the
 /// choice `whole`. A panel has work for half the SMs: the next one's blocks take the others. A

@@ -1,7 +1,6 @@
 #include <tilescope/sharded.hpp>
 
 #include "base/errors.hpp"
-#include "distribute/on_each.hpp"
 #include "distribute/sharded_problem.hpp"
 #include "distribute/sharded_product.hpp"
 
@@ -16,10 +15,7 @@ struct ShardedGemm::State {
         const std::string& variant)
       : devices(of.begin(), of.end()),
         product(problem, variant, distribute::Rows::there, Reach::any) {
-    distribute::on_each(devices.size(), [&](std::size_t i) {
-      product.connect(i);
-      product.prepare(i, problem.shards[i].at);
-    });
+    product.prepare();
     report = product.report();
   }
 };

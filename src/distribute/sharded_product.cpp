@@ -35,8 +35,8 @@ struct Rectangle {
 }  // namespace
 
 ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string& variant, Rows rows,
-                               Reach memory_of_b)
-    : whole_(problem.whole), memory_of_b_(memory_of_b), bias_(problem.bias) {
+                               Reach memory_of_b, const PanelPlan& plan)
+    : whole_(problem.whole), memory_of_b_(memory_of_b), plan_(plan), bias_(problem.bias) {
   for (const Shard& shard : problem.shards) {
     rows_.push_back({rows_.empty() ? 0 : rows_.back().end(), shard.rows});
     depths_.push_back({depths_.empty() ? 0 : depths_.back().end(), shard.depth});
@@ -63,7 +63,7 @@ void ShardedProduct::divide(Rows rows) {
     least = std::max(least, least_panel(choice_, of_panel(member, {0, whole_.shape.n}),
                                         member.shard.device->properties()));
   }
-  if (moves_panels()) panels_ = panels_of(whole_.shape.n, least);
+  if (moves_panels()) panels_ = panels_of(whole_.shape.n, least, plan_);
   if (panels_.empty()) panels_ = {{0, whole_.shape.n}};
   for (const Member& member : members_) {
     if (rows == Rows::there || member.shard.rows == 0) continue;
@@ -84,6 +84,13 @@ void ShardedProduct::prepare(std::size_t device, const GemmAddresses& at) {
   member.bias = member.shard.device->allocate(bias_.size_bytes(), "bias", Reach::own);
   member.shard.device->copy_to_device(member.bias.address(), bias_.data(), bias_.size_bytes());
   prepare_pieces(member);
+}
+
+void ShardedProduct::prepare() {
+  on_each(members_.size(), [this](std::size_t i) {
+    connect(i);
+    prepare(i, members_[i].shard.at);
+  });
 }
 
 ShardedReport ShardedProduct::report() const {
@@ -116,20 +123,28 @@ void ShardedProduct::connect(std::size_t index) {
   member.started = device->create_event();
   member.slots.resize(std::clamp(panels_.size(), std::size_t{1}, most_slots));
   if (!moves_panels()) return;
-  std::int64_t widest = 0;
-  for (const Range& panel : panels_) widest = std::max(widest, panel.count);
-  const GemmOperand operand = panel_operand(whole_.b, whole_.shape.k, widest);
-  for (Slot& slot : member.slots) {
-    slot.memory =
-        device->allocate(bytes_of(operand, operand.batch_stride), "a panel of B", Reach::own);
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      slot.arrived.push_back(device->create_event());
-    }
-  }
   for (const Member& sender : members_) {
     member.links.emplace_back(sender.shard.device, device, memory_of_b_);
-    member.copies.push_back(device->create_stream());
-    member.received.push_back(device->create_event());
+    const std::int64_t parts = sender.index == index ? 1 : plan_.engines;
+    for (const Range& rows : equal_shares(sender.shard.depth, parts, 1)) {
+      member.ways.push_back({.sender = sender.index,
+                             .rows = rows,
+                             .copies = device->create_stream(),
+                             .received = device->create_event()});
+    }
+  }
+  for (std::size_t i = 0; i < member.slots.size(); ++i) {
+    std::int64_t widest = 0;
+    for (std::size_t panel = i; panel < panels_.size(); panel += member.slots.size()) {
+      widest = std::max(widest, panels_[panel].count);
+    }
+    const GemmOperand operand = panel_operand(whole_.b, whole_.shape.k, widest);
+    Slot& slot = member.slots[i];
+    slot.memory =
+        device->allocate(bytes_of(operand, operand.batch_stride), "a panel of B", Reach::own);
+    for (std::size_t way = 0; way < member.ways.size(); ++way) {
+      slot.arrived.push_back(device->create_event());
+    }
   }
 }
 
@@ -210,23 +225,24 @@ void ShardedProduct::prepare_pieces(Member& member) {
   }
 }
 
-// Queues the copies of a panel's rows from all devices, each in a stream of its own.
+// Queues the copies of a panel's rows from all devices.
 void ShardedProduct::fetch(Member& member, std::size_t panel) {
   Device& device = *member.shard.device;
   Slot& slot = member.slots[panel % member.slots.size()];
   const Range& columns = panels_[panel];
   const GemmOperand operand = panel_operand(whole_.b, whole_.shape.k, columns.count);
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    const Shard& sender = members_[i].shard;
-    const Stream& stream = member.copies[i];
+  for (std::size_t i = 0; i < member.ways.size(); ++i) {
+    const Way& way = member.ways[i];
+    const Shard& sender = members_[way.sender].shard;
     if (panel >= member.slots.size()) {
-      wait_for_panel(member.index, panel - member.slots.size(), stream);
+      wait_for_panel(member.index, panel - member.slots.size(), way.copies);
     }
-    const Rectangle from(sender.b, sender.at.b, {0, sender.depth}, columns);
-    const Rectangle to(operand, slot.memory.address(), depths_[i], {0, columns.count});
-    member.links[i].copy_rows(to.address, to.pitch, from.address, from.pitch, from.row_bytes,
-                              from.rows, stream);
-    device.record(slot.arrived[i], stream);
+    const Range rows{depths_[way.sender].first + way.rows.first, way.rows.count};
+    const Rectangle from(sender.b, sender.at.b, way.rows, columns);
+    const Rectangle to(operand, slot.memory.address(), rows, {0, columns.count});
+    member.links[way.sender].copy_rows(to.address, to.pitch, from.address, from.pitch,
+                                       from.row_bytes, from.rows, way.copies);
+    device.record(slot.arrived[i], way.copies);
   }
 }
 
@@ -255,17 +271,15 @@ void ShardedProduct::finish(Member& member, const Stream& stream) {
     device.record(member.computed[i], member.computes[i]);
     device.wait(stream, member.computed[i]);
   }
-  for (std::size_t i = 0; i < member.links.size(); ++i) {
-    device.record(member.received[i], member.copies[i]);
-  }
+  for (const Way& way : member.ways) device.record(way.received, way.copies);
 }
 
 void ShardedProduct::multiply(std::size_t device, std::size_t piece, std::span<const Event> sent) {
   Member& member = members_[device];
   member.shard.device->wait(member.computes[piece % compute_count], sent[device]);
   if (moves_panels() && pieces_[piece].parts.first == 0) {
-    for (std::size_t i = 0; i < member.links.size(); ++i) {
-      member.links[i].wait_for_sender(member.copies[i], sent[i]);
+    for (const Way& way : member.ways) {
+      member.links[way.sender].wait_for_sender(way.copies, sent[way.sender]);
     }
     fetch(member, pieces_[piece].panel);
   }
@@ -303,9 +317,9 @@ void ShardedProduct::launch(std::span<const Stream> streams) {
     for (const Stream& stream : member.computes) member.shard.device->wait(stream, member.ready);
   }
   for (Member& member : members_) {
-    for (std::size_t i = 0; i < member.links.size(); ++i) {
-      member.links[i].wait_for_sender(member.copies[i], members_[i].ready);
-      member.shard.device->wait(member.copies[i], member.ready);
+    for (const Way& way : member.ways) {
+      member.links[way.sender].wait_for_sender(way.copies, members_[way.sender].ready);
+      member.shard.device->wait(way.copies, member.ready);
     }
   }
   for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
@@ -320,8 +334,8 @@ void ShardedProduct::launch(std::span<const Stream> streams) {
   for (std::size_t i = 0; i < members_.size(); ++i) finish(members_[i], stream_of(i));
   // Nor may a shard of B change before all have read it.
   for (Member& member : members_) {
-    for (std::size_t i = 0; i < member.links.size(); ++i) {
-      member.links[i].wait_for_receiver(stream_of(i), member.received[i]);
+    for (const Way& way : member.ways) {
+      member.links[way.sender].wait_for_receiver(stream_of(way.sender), way.received);
     }
   }
 }

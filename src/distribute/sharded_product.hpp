@@ -22,15 +22,15 @@ namespace tilescope::distribute {
 /// Whether a device's rows of A are there when the product begins, or arrive while it runs.
 enum class Rows { there, arriving };
 
-/// A problem ready to run. Each device holds three panels of B, the bias, and what the kernels
-/// need. A single device takes its B as the one panel.
+/// A problem ready to run. Each device holds up to three panels of B, the bias, and what the
+/// kernels need. A single device takes its B as the one panel.
 class ShardedProduct {
  public:
   /// Chooses how to compute; the shards need no addresses yet. `variant`: a kernel of the GEMM
   /// table; empty: that of one device for the whole product. `memory_of_b`: that of its shards, as
   /// links between devices need it.
   ShardedProduct(const ShardedProblem& problem, const std::string& variant, Rows rows,
-                 Reach memory_of_b);
+                 Reach memory_of_b, const PanelPlan& plan = {});
 
   // Both take milliseconds. Each device may have a thread of its own.
 
@@ -38,6 +38,8 @@ class ShardedProduct {
   void connect(std::size_t device);
   /// Then allocates and loads what its products need, for shards at these addresses.
   void prepare(std::size_t device, const operations::GemmAddresses& at);
+  /// Both for all devices, for shards that lie where the problem says.
+  void prepare();
   /// Complete when all devices are prepared.
   ShardedReport report() const;
 
@@ -74,14 +76,21 @@ class ShardedProduct {
   /// Memory for one panel of B on one device.
   struct Slot {
     Buffer memory;
-    std::vector<Event> arrived;  ///< the rows from each device
+    std::vector<Event> arrived;  ///< the rows on each way
+  };
+  /// Rows of B that come to a device by a stream of their own.
+  struct Way {
+    std::size_t sender = 0;
+    Range rows;  ///< of the sender's
+    Stream copies;
+    Event received;  ///< all panels
   };
   /// One device with what it needs to take part.
   struct Member {
     Shard shard;
     std::size_t index = 0;
     std::vector<device::PeerLink> links;  ///< from each device
-    std::vector<Stream> copies;           ///< one for each link
+    std::vector<Way> ways;
     std::array<Stream, compute_count> computes;
     std::array<Buffer, compute_count> workspaces;
     std::vector<Slot> slots;
@@ -93,7 +102,6 @@ class ShardedProduct {
     Event started;                                                       ///< the first product
     bool is_alike = true;  ///< whether its kernel is that of one device for the whole product
     Event ready;           ///< what the caller queued before
-    std::vector<Event> received;                ///< all rows from each device
     std::array<Event, compute_count> computed;  ///< all products of each stream
   };
 
@@ -109,6 +117,7 @@ class ShardedProduct {
 
   operations::GemmProblem whole_;
   Reach memory_of_b_;
+  PanelPlan plan_;
   Precision precision_ = Precision::fp32;  ///< that was asked for
   operations::DeviceChoice choice_;        ///< for the whole
   std::span<const float> bias_;            ///< in host memory

@@ -7,6 +7,7 @@
 #include <tilescope/sharded.hpp>
 
 #include "device/emulated/emulated_device.hpp"
+#include "distribute/sharded_product.hpp"
 #include "support/matrices.hpp"
 #include "support/public_gemm.hpp"
 #include "support/temporary_folder.hpp"
@@ -288,6 +289,27 @@ TEST(ShardedGemm, AgainWithOtherContents) {
     if (i == 0) product.launch();
   }
   EXPECT_GT(shards.wrong(devices), 0) << "half of B was zero";
+}
+
+TEST(ShardedGemm, PanelsThatGrowAndComeByTwoEngines) {
+  // A T4 has so few SMs that they have work in a panel of this product.
+  const Devices devices = open_devices("emulated:t4,emulated:t4");
+  Shards shards(devices, {2000, 3600, 5}, {1000, 1000}, {2, 3});
+  const distribute::ShardedProblem problem =
+      distribute::sharded_problem(devices, shards.a, shards.b, shards.c, {.variant = "general"});
+  for (const auto& [plan, panels] :
+       {std::pair{distribute::PanelPlan{.first = 8, .growth = 2, .widest = 1, .engines = 2}, 2},
+        {{.first = 8, .growth = 2, .widest = 3, .engines = 3}, 4}}) {
+    distribute::ShardedProduct product(problem, "general", distribute::Rows::there, Reach::any,
+                                       plan);
+    product.prepare();
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      devices[i]->fill(problem.shards[i].at.c, 0, 1000 * 3600 * sizeof(float));
+    }
+    product.launch({});
+    EXPECT_EQ(shards.wrong(devices), 0);
+    EXPECT_EQ(product.report().panels, panels);
+  }
 }
 
 TEST(ShardedGemm, ReceivedBytes) {

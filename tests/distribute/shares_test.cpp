@@ -67,6 +67,24 @@ TEST(Panels, CoverTheColumns) {
             (std::vector<Range>{{0, 1280}, {1280, 1280}, {2560, 1280}, {3840, 256}}));
 }
 
+TEST(Panels, MayGrow) {
+  using Widths = std::vector<std::int64_t>;
+  const auto widths = [](std::int64_t columns, std::int64_t least, const PanelPlan& plan) {
+    Widths all;
+    for (const Range& panel : panels_of(columns, least, plan)) all.push_back(panel.count);
+    return all;
+  };
+  const PanelPlan doubled{.first = 8, .growth = 2, .widest = 1},
+      bounded{.first = 16, .growth = 2, .widest = 4};
+  EXPECT_EQ(widths(8192, 0, doubled), (Widths{1024, 2048, 5120}));
+  EXPECT_EQ(widths(8192, 3000, doubled), (Widths{3072, 5120}));
+  EXPECT_EQ(widths(8192, 9000, doubled), (Widths{8192}));
+  EXPECT_EQ(widths(8192, 0, bounded), (Widths{512, 1024, 2048, 2048, 2048, 512}));
+  EXPECT_EQ(widths(8192, 0, {.first = 16, .growth = 3, .widest = 1}), (Widths{512, 1536, 6144}));
+  EXPECT_EQ(widths(300, 0, doubled), (Widths{300}));
+  EXPECT_EQ(widths(0, 0, doubled), Widths{});
+}
+
 TEST(Panels, RowsArriveInParts) {
   const auto t4 = Device::open("emulated:t4");
   const auto parts = [&](MatmulShape panel, DataType type, const char* variant) {
