@@ -256,8 +256,17 @@ class Job {
     if (is_first() && job_.band_done) job_.band_done(number + 1, outcome_.bands);
   }
 
+  // The rank's part of C in the file, if its sums can lie there: nothing is copied then.
+  std::optional<MatrixView> room_in_file(const RankProduct& product, std::int64_t index,
+                                         const Range& band) const {
+    const bool takes_sums =
+        problem_.c.first.type == operations::sum_type(problem_.precision) && problem_.beta == 0.0;
+    if (!takes_sums || !file_->is_written_by(all_.rank())) return std::nullopt;
+    return part_of_problem(index, product.part(all_.rank(), band)).c.first;
+  }
+
   void compute(RankProduct& product, std::int64_t index, const Range& band) {
-    const ConstMatrixView sums = product.multiply(index, band);
+    const ConstMatrixView sums = product.multiply(index, band, room_in_file(product, index, band));
     together(session_, [&] { write(product, index, band, sums); });
   }
 

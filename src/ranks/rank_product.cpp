@@ -52,15 +52,7 @@ RankProduct::RankProduct(const Group& all, const operations::HostProblem& proble
       a_depths_(equal_shares(shape_.k, grid.columns, cell_.k)),
       b_depths_(equal_shares(shape_.k, grid.rows, cell_.k)),
       panels_(a_is_here_ && b_is_here_ ? deep_panels(shape_, cell_)
-                                       : depth_panels(shape_, cell_, grid)) {
-  std::int64_t most = 0;
-  for (const Range& columns : bands_) {
-    const Part of_c = part(all.rank(), columns);
-    most = std::max(most, of_c.rows.count * of_c.columns.count);
-  }
-  sums_ = operations::HostArray(operations::sum_type(problem.precision),
-                                static_cast<std::size_t>(most));
-}
+                                       : depth_panels(shape_, cell_, grid)) {}
 
 Part RankProduct::part(int rank, const Range& band) const {
   const std::vector<Range> columns = equal_shares(band.count, grid_.columns, unit_.n);
@@ -163,11 +155,25 @@ void RankProduct::add(Slot& slot, Slot& next, const MatrixView& sums, bool accum
   }
 }
 
-ConstMatrixView RankProduct::multiply(std::int64_t index, const Range& band) {
+// As large as the largest part of any band needs.
+MatrixView RankProduct::own_room(const Part& mine) {
+  if (sums_.count() == 0) {
+    std::int64_t most = 0;
+    for (const Range& band : bands_) {
+      const Part of_c = part(all_.rank(), band);
+      most = std::max(most, of_c.rows.count * of_c.columns.count);
+    }
+    sums_ = operations::HostArray(operations::sum_type(problem_.precision),
+                                  static_cast<std::size_t>(most));
+  }
+  return dense_view(sums_.data(), sums_.type(), mine.rows.count, mine.columns.count);
+}
+
+ConstMatrixView RankProduct::multiply(std::int64_t index, const Range& band,
+                                      const std::optional<MatrixView>& room) {
   const Part mine = part(all_.rank(), band);
   take_shares(index, band);
-  const MatrixView sums =
-      dense_view(sums_.data(), sums_.type(), mine.rows.count, mine.columns.count);
+  const MatrixView sums = room ? *room : own_room(mine);
   if (panels_.empty()) {
     const ConstMatrixView a = part_of(problem_.a.first, {mine.rows, {0, 0}}),
                           b = part_of(problem_.b.first, {{0, 0}, mine.columns});

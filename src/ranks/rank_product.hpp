@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,9 +33,10 @@ class RankProduct {
   Part part(int rank, const Range& band) const;
 
   /// Computes this rank's part of the band in matrix `index` of the batch: A * B, in sums of the
-  /// precision's type, valid until the next call. All ranks call it for the same bands in the same
-  /// order.
-  ConstMatrixView multiply(std::int64_t index, const Range& band);
+  /// precision's type. They lie in `room`, which has the part's extents, or, without any, in memory
+  /// that is valid until the next call. All ranks call it for the same bands in the same order.
+  ConstMatrixView multiply(std::int64_t index, const Range& band,
+                           const std::optional<MatrixView>& room);
 
  private:
   /// The elements of an operand that a rank gives to others.
@@ -55,6 +57,7 @@ class RankProduct {
   void take_shares(std::int64_t index, const Range& band);
   void take_share(Share& share, const ConstMatrixView& whole, const std::vector<Part>& parts);
   void begin(Slot& slot, std::int64_t index, const DepthPanel& panel, const Part& mine);
+  MatrixView own_room(const Part& mine);
   void add(Slot& slot, Slot& next, const MatrixView& sums, bool accumulate) const;
 
   const Group& all_;
@@ -68,7 +71,7 @@ class RankProduct {
   std::vector<DepthPanel> panels_;
   Share a_, b_;
   std::array<Slot, 2> slots_;
-  operations::HostArray sums_;
+  operations::HostArray sums_;  ///< none before they are needed
 };
 
 /// Where ranks may share C, in extents of it: at what all their kernels of BLAS may compute by

@@ -219,7 +219,7 @@ void finish_on_cpu(const HostProblem& problem, const ConstMatrixView& sums) {
   const MatrixView& c = problem.c.first;
   if (c.empty()) return;
   if (problem.plain()) {
-    convert_matrix(sums, c);
+    if (sums.data != c.data) convert_matrix(sums, c);
   } else {
     apply_epilogue(problem, sums, c);
   }

@@ -16,7 +16,8 @@ MatmulReport multiply_on_cpu(const HostProblem& problem);
 /// blas_cell(). Adds A * B to sums of the type sum_type(precision), or sets them to it.
 void add_on_cpu(const ConstMatrixView& a, const ConstMatrixView& b, Precision precision,
                 const MatrixView& sums, const MatmulShape& cell, bool accumulate);
-/// Computes C of a problem with one matrix from the sums. Reads neither A nor B.
+/// Computes C of a problem with one matrix from the sums, which may be C itself if beta is 0. Reads
+/// neither A nor B.
 void finish_on_cpu(const HostProblem& problem, const ConstMatrixView& sums);
 
 }  // namespace tilescope::operations
