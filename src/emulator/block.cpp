@@ -181,13 +181,25 @@ BlockProgress Block::run_turns() {
     Schedule::Round round{{}, warps_.size()};
     if (worker_.schedule) round = worker_.schedule->round(linear_, warps_.size());
     for (std::size_t i = 0; i < warps_.size(); ++i) {
+      const CompiledExit* exit = nullptr;
+      if (worker_.compiled != nullptr) {
+        const WarpsRun ran = worker_.compiled->run_warps(*this, i);
+        idle = idle && ran.idle;
+        if (launch_.stopped()) {
+          end(false);
+          return BlockProgress::aborted;
+        }
+        if (ran.next == warps_.size()) break;
+        i = ran.next;
+        exit = ran.exit;
+      }
       Warp& warp = warps_[round.warps.empty() ? i : round.warps[i]];
       if (warp.live() == 0) continue;
       if (i >= round.awake && !idle) break;
-      const Stop stop = warp.run(worker_);
+      const Stop stop = warp.run(worker_, exit);
       switch (stop) {
         case Stop::finished:
-          --running_;
+          count_finished_warp();
           idle = false;
           break;
         case Stop::yielded:
@@ -200,11 +212,7 @@ BlockProgress Block::run_turns() {
         case Stop::spinning:
           break;
       }
-      const auto ran = static_cast<std::uint64_t>(warp.take_steps());
-      steps_ += ran;
-      worker_.unreported_steps += ran;
-      if (worker_.unreported_steps > launch_.report_after()) launch_.count(worker_);
-      if (launch_.stopped()) {
+      if (!count_turn(warp)) {
         end(false);
         return BlockProgress::aborted;
       }

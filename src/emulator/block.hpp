@@ -69,6 +69,17 @@ class Block final : public BlockView {
   Place place(Space space, std::uint64_t address, std::uint32_t warp, int lane) const override;
   LaneMask live(std::uint32_t warp) const override { return warps_[warp].live(); }
 
+  /// Adds what the warp has run to the block's steps and the launch's; false if the launch has been
+  /// stopped.
+  bool count_turn(Warp& warp) {
+    const auto ran = static_cast<std::uint64_t>(warp.take_steps());
+    steps_ += ran;
+    worker_.unreported_steps += ran;
+    if (worker_.unreported_steps > launch_.report_after()) launch_.count(worker_);
+    return !launch_.stopped();
+  }
+  /// All lanes of a warp have left.
+  void count_finished_warp() { --running_; }
   std::uint64_t linear() const { return linear_; }
   Dim3 index() const { return index_; }
   LaunchState& launch() const { return launch_; }

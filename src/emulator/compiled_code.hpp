@@ -3,6 +3,7 @@
 // everything are those of the interpreter.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 namespace tilescope::emulator {
 
+class Block;
 class Program;
 struct BlockObserverSlot;
 struct Frame;
@@ -37,6 +39,13 @@ struct CompiledPause {
   std::vector<std::uint64_t> numbers;
 };
 
+/// The end of CompiledThread::run_warps.
+struct WarpsRun {
+  std::size_t next = 0;  ///< the warp that has to go on by itself; one past the last: none
+  const CompiledExit* exit = nullptr;  ///< where it left compiled code; null: it has not begun
+  bool idle = true;                    ///< all that ran wait at barriers
+};
+
 /// Bytes of a frame.
 struct FrameRange {
   std::uint32_t offset = 0, bytes = 0;
@@ -57,6 +66,10 @@ class CompiledThread {
   /// belongs to the code. `turn`: warp instructions left; `join`: the block where the path ends.
   virtual const CompiledExit* run(const Frame& frame, std::uint32_t block, std::uint32_t join,
                                   CompiledPause& pause, std::int64_t& turn) = 0;
+  /// The turns of a block's warps from number `first` on, in their order, as long as each begins
+  /// the kernel where a region is known to fit it, or goes on behind a barrier, and stays in
+  /// compiled code until it waits at a barrier or ends. Ends early where the launch is stopped.
+  virtual WarpsRun run_warps(Block& block, std::size_t first) = 0;
   /// Goes on behind the barrier at which the warp has waited.
   virtual const CompiledExit* resume(const Frame& frame, CompiledPause& pause,
                                      std::int64_t& turn) = 0;

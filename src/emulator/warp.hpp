@@ -85,7 +85,8 @@ class Warp {
   /// `pace`: as Schedule::pace.
   void start(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers,
              std::uint32_t pace);
-  Stop run(Worker& worker);
+  /// `exit`: where CompiledThread::run_warps has left its turn; null: a new one begins.
+  Stop run(Worker& worker, const CompiledExit* exit);
 
   LaneMask existing() const { return existing_; }
   LaneMask live() const { return live_; }
@@ -115,6 +116,23 @@ class Warp {
   /// Lists where lanes wait, for reports.
   void list_stuck(std::vector<StuckLanes>& stuck) const;
 
+  // --- for CompiledThread::run_warps ---
+  /// It has not run yet, and has all lanes.
+  bool begins() const { return fresh_ && existing_ == kAllLanes; }
+  CompiledPause& pause() { return pause_; }
+  /// Of a warp that has paused: the barrier is complete.
+  bool may_resume() const { return paths_[current_].state == PathState::ready; }
+  /// The warp instructions that are left of the turn, which begins.
+  std::int64_t& begin_turn(Worker& worker);
+  /// Adds the turn to the steps.
+  void end_turn() { steps_ += std::exchange(path_turn_, turn_) - turn_; }
+  std::int64_t turn_left() const { return turn_; }
+  /// All its lanes leave the kernel.
+  void end(Worker& worker) { leave(worker, kAllLanes); }
+  /// All 32 lanes of the running path reach a barrier of known number for all threads of the block,
+  /// which ends `block`. True when they need not wait.
+  bool full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number);
+
  private:
   Stop run_path(Worker& worker, const CompiledExit* exit, bool interpret);
   const CompiledExit* run_compiled(Worker& worker, std::uint32_t b);
@@ -141,7 +159,6 @@ class Warp {
              LaneMask mask, std::uint32_t next);
   void do_return(LaneMask mask, std::uint32_t next);
   bool barrier(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
-  bool full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number);
   bool cluster_barrier(const CodeBlock& block, const Code& code, LaneMask mask);
   bool product_wait(const CodeBlock& block, const Code& code, LaneMask mask);
   bool collective(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);

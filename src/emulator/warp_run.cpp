@@ -123,30 +123,32 @@ const Frame* Warp::frame_of(int lane) const {
   return nullptr;  // it waits at a join
 }
 
-Stop Warp::run(Worker& worker) {
+std::int64_t& Warp::begin_turn(Worker& worker) {
   Context& w = worker.context;
   w.warp = this;
   w.warp_index = index_;
   w.local = block_->local(index_);
+  w.live = live_;
+  fresh_ = false;
+  bind(worker, current_ < paths_.size() ? *paths_[current_].frame : root_);
   turn_ = path_turn_ = worker.launch.turn(worker);
-  const CompiledExit* exit = nullptr;
+  return turn_;
+}
+
+Stop Warp::run(Worker& worker, const CompiledExit* exit) {
   bool interpret = false;  // there is no compiled code for the first block
-  if (pause_.region != nullptr) {
-    const Path& path = paths_[current_];  // with all lanes
-    if (path.state != PathState::ready) return Stop::blocked;
-    bind(worker, *path.frame);
-    w.live = live_;
-    exit = cross_barriers(worker, worker.compiled->resume(*path.frame, pause_, turn_));
-    steps_ += path_turn_ - turn_;
-    if (exit == nullptr) return turn_ < 0 ? Stop::yielded : Stop::blocked;
-  } else if (std::exchange(fresh_, false) && existing_ == kAllLanes && worker.compiled != nullptr) {
-    bind(worker, root_);
-    w.live = live_;
-    exit = run_compiled(worker, 0);
-    interpret = exit == nullptr;
-    steps_ += path_turn_ - turn_;
-    if (pause_.region != nullptr) return turn_ < 0 ? Stop::yielded : Stop::blocked;
+  if (exit == nullptr) {
+    const bool begins = this->begins();
+    begin_turn(worker);
+    if (begins && worker.compiled != nullptr) {
+      exit = run_compiled(worker, 0);
+      interpret = exit == nullptr;
+    }
+  } else if (pause_.region != nullptr) {
+    exit = cross_barriers(worker, exit);
   }
+  end_turn();
+  if (pause_.region != nullptr) return turn_ < 0 ? Stop::yielded : Stop::blocked;
   if (exit != nullptr && exit->ends) leave(worker, kAllLanes);
   for (;;) {
     if (paths_.empty()) return Stop::finished;

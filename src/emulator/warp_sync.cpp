@@ -69,7 +69,6 @@ bool Warp::barrier(Worker& worker, const CodeBlock& block, const Code& code, Lan
   return paths_[current_].state == PathState::ready;
 }
 
-/// As `barrier`, for all 32 lanes at a barrier of known number for all threads of the block.
 bool Warp::full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number) {
   spins_ = 0;
   Path& path = paths_[current_];

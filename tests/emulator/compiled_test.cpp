@@ -118,8 +118,8 @@ TEST(Compiled, RandomKernels) {
   const CompileSoon soon;
   const std::uint64_t first = setting("TILESCOPE_RANDOM_SEED", 1);
   const std::uint64_t count = setting("TILESCOPE_RANDOM_KERNELS", 150);
-  constexpr Shape kShapes[] = {
-      {{3}, {64}}, {{2}, {16, 6}}, {{4}, {48}}, {{2}, {33, 2}}, {{24}, {40}}};
+  constexpr Shape kShapes[] = {{{3}, {64}},    {{2}, {16, 6}}, {{4}, {48}},
+                               {{2}, {33, 2}}, {{24}, {40}},   {{16}, {96}}};
   std::uint64_t sums = 0, known = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const std::string ptx = std::string(kHeader) + random_kernel(seed);

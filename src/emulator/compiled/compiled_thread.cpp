@@ -25,6 +25,7 @@ class Thread final : public CompiledThread {
   ~Thread() override { program_.keep_patience(patience_); }
   const CompiledExit* run(const Frame& frame, std::uint32_t block, std::uint32_t join,
                           CompiledPause& pause, std::int64_t& turn) override;
+  WarpsRun run_warps(Block& block, std::size_t first) override;
   const CompiledExit* resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) override;
   const std::vector<FrameRange>* frame_resets() override;
   void deliver_sums(const BlockObserverSlots& observers) override;
@@ -38,8 +39,13 @@ class Thread final : public CompiledThread {
     std::uint32_t refusals = 0, runs = 0;
     std::int64_t instructions = 0;
   };
+  void prepare(const Block& block);
+  void switch_to(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
+                 std::int64_t& turn);
   void enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
              std::int64_t& turn);
+  bool begins_known(const Warp& warp);
+  const CompiledExit* run_turn(Warp& warp);
   const CompiledExit* left(const CompiledRegion& region, std::uint64_t exit, CompiledPause& pause);
   bool is_worth_trying(const CompiledRegion& region);
   void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
@@ -51,8 +57,9 @@ class Thread final : public CompiledThread {
   std::vector<SumEntry> sums_;
   std::vector<std::uint64_t> recent_;
   std::vector<UsedEntry> used_;
-  std::vector<Trial> trials_;     ///< by CodeBlock::counter
-  std::vector<Fitting> fitting_;  ///< by region
+  std::uint64_t first_place_ = 0;  ///< CompiledState::place of the block's first warp
+  std::vector<Trial> trials_;      ///< by CodeBlock::counter
+  std::vector<Fitting> fitting_;   ///< by region
   /// By warp of a block: the region at the kernel's begin whose assumptions hold for it in every
   /// block. Null: none is known.
   std::vector<const CompiledRegion*> trusted_;
@@ -74,16 +81,11 @@ Thread::Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience)
   state_.used = &used_;
 }
 
-void Thread::enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
-                   std::int64_t& turn) {
-  if (pause.numbers.size() < region.slots) pause.numbers.resize(region.slots);
+/// Makes the state that of the block, with room for all regions of the program so far.
+void Thread::prepare(const Block& block) {
+  const Context& w = *state_.context;
   if (bounds_.size() < program_.bounds()) bounds_.resize(program_.bounds());
-  Context& w = *state_.context;
-  w.active = w.mask = kAllLanes;
-  state_.slots = pause.numbers.data();
   state_.bounds = bounds_.data();
-  state_.frame = frame.registers;
-  state_.turn = &turn;
   state_.shared = w.shared;
   state_.shared_bytes = w.shared_bytes;
   if (program_.watch() != AccessWatch::sums) return;
@@ -92,7 +94,26 @@ void Thread::enter(const CompiledRegion& region, const Frame& frame, CompiledPau
   if (recent_.size() < recent) recent_.resize(recent);
   state_.sums = sums_.data();
   state_.recent = recent_.data();
-  state_.place = w.block->linear() * w.block->launch().info().warps_per_block + w.warp_index;
+  first_place_ = block.linear() * block.launch().info().warps_per_block;
+}
+
+/// Behind `prepare`.
+void Thread::switch_to(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
+                       std::int64_t& turn) {
+  if (pause.numbers.size() < region.slots) pause.numbers.resize(region.slots);
+  Context& w = *state_.context;
+  w.active = w.mask = kAllLanes;
+  state_.slots = pause.numbers.data();
+  state_.frame = frame.registers;
+  state_.turn = &turn;
+  state_.place = first_place_ + w.warp_index;
+}
+
+/// A region that any host thread may have added.
+void Thread::enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
+                   std::int64_t& turn) {
+  prepare(*state_.context->block);
+  switch_to(region, frame, pause, turn);
 }
 
 const CompiledExit* Thread::left(const CompiledRegion& region, std::uint64_t number,
@@ -152,6 +173,67 @@ const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::ui
   }
   refuse(frame, block, counter);
   return nullptr;
+}
+
+/// Whether a region is known that the warp, which has not begun, enters without tests.
+bool Thread::begins_known(const Warp& warp) {
+  const CompiledRegion* const region = trusted_[warp.index()];
+  return warp.begins() && region != nullptr && patience_[region->counter] == 0;
+}
+
+/// The turn of a warp that begins the kernel, or has paused. Null: it waits or has ended.
+const CompiledExit* Thread::run_turn(Warp& warp) {
+  CompiledPause& pause = warp.pause();
+  const bool begins = pause.region == nullptr;
+  const CompiledRegion& region =
+      begins ? *trusted_[warp.index()] : *static_cast<const CompiledRegion*>(pause.region);
+  std::size_t entry = begins ? region.trusted_entry : region.exits[pause.exit].entry;
+  std::int64_t& turn = warp.begin_turn(*state_.worker);
+  const std::int64_t before = turn;
+  const Frame& frame = warp.running_frame();
+  switch_to(region, frame, pause, turn);
+  for (;;) {
+    pause.region = nullptr;
+    const std::uint64_t number = region.entry(entry)(&state_);
+    state_.context->mask = kAllLanes;
+    const CompiledExit* const exit = left(region, number, pause);
+    const bool waits = pause.region != nullptr && exit->barrier;
+    if (!waits || !warp.full_barrier(frame.function->blocks[exit->block],
+                                     frame.function->code[exit->index], *exit->barrier)) {
+      if (begins) {
+        judge(region, region.counter, before - turn);
+      } else {
+        trials_[region.counter].instructions += before - turn;
+      }
+      if (exit->ends) warp.end(*state_.worker);
+      warp.end_turn();
+      return waits || exit->ends ? nullptr : exit;
+    }
+    entry = region.exits[number].entry;
+  }
+}
+
+/// All regions that it enters have been entered before: nothing has to grow for them meanwhile.
+WarpsRun Thread::run_warps(Block& block, std::size_t first) {
+  std::vector<Warp>& warps = block.warps();
+  WarpsRun result{first};
+  prepare(block);
+  for (; result.next < warps.size(); ++result.next) {
+    Warp& warp = warps[result.next];
+    if (warp.live() == 0) continue;
+    const bool paused = warp.pause().region != nullptr;
+    if (paused && !warp.may_resume()) continue;
+    if (!paused && !begins_known(warp)) break;
+    result.exit = run_turn(warp);
+    if (result.exit != nullptr) break;
+    if (warp.live() == 0) {
+      block.count_finished_warp();
+      result.idle = false;
+    }
+    result.idle = result.idle && warp.turn_left() >= 0;
+    if (!block.count_turn(warp)) break;
+  }
+  return result;
 }
 
 const std::vector<FrameRange>* Thread::frame_resets() {

@@ -1,0 +1,103 @@
+// The order in which the warps of a block run inside compiled code is the interpreter's: each warp
+// takes a number from a counter in shared memory before and behind every barrier. Some warps wait
+// together, some leave compiled code because their lanes part, and a limit may end the launch.
+#include <cstdlib>
+
+#include "emulator/harness.hpp"
+
+namespace tilescope::emulator::test {
+namespace {
+
+constexpr std::uint32_t kRounds = 6, kBlocks = 40, kThreads = 96;
+
+/// Every thread takes a number in each round. `parting`: in block b the lanes below b of a round
+/// add one.
+std::string turns(bool parting) {
+  return std::string(kHeader) + R"(.visible .entry k(.param .u64 results)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<12>;
+  .reg .b64 %rd<5>;
+  .shared .align 4 .b32 counter;
+  ld.param.u64 %rd1, [results];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.u32 %r4, %r2, %r3, %r1;
+  mul.lo.u32 %r4, %r4, 24;
+  mul.wide.u32 %rd2, %r4, 1;
+  add.u64 %rd3, %rd1, %rd2;
+  mov.u32 %r5, counter;
+  mov.u32 %r6, 0;
+again:
+  atom.shared.add.u32 %r7, [%r5], 1;
+)" +
+         (parting ? R"(  setp.ge.u32 %p1, %r1, %r2;
+  @%p1 bra together;
+  add.u32 %r7, %r7, 1000000;
+together:
+)"
+                  : "") +
+         R"(  st.global.u32 [%rd3], %r7;
+  bar.sync 0;
+  add.u64 %rd3, %rd3, 4;
+  add.u32 %r6, %r6, 1;
+  setp.lt.u32 %p2, %r6, 6;
+  @%p2 bra again;
+  ret;
+}
+)";
+}
+
+struct Outcome {
+  LaunchSummary summary;
+  std::vector<std::uint32_t> numbers;
+};
+
+Outcome run(const std::string& ptx, std::uint64_t limit, bool interpret) {
+  Bench bench(ptx);
+  const std::size_t count = std::size_t{kBlocks} * kThreads * kRounds;
+  const std::uint64_t results = bench.upload(std::vector<std::uint32_t>(count, 0), "results");
+  LaunchOptions options{.threads = 1, .max_instructions = limit};
+  options.interpret = interpret;
+  Outcome outcome;
+  outcome.summary = bench.run("k", {kBlocks}, {kThreads}, options, results);
+  outcome.numbers = bench.download<std::uint32_t>(results, count);
+  return outcome;
+}
+
+class CompiledTurns : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override { setenv("TILESCOPE_COMPILE_AFTER", "2", 1); }
+  void TearDown() override { unsetenv("TILESCOPE_COMPILE_AFTER"); }
+};
+
+TEST_P(CompiledTurns, AreInTheOrderOfTheInterpreter) {
+  const Outcome interpreted = run(turns(GetParam()), 0, true);
+  const Outcome compiled = run(turns(GetParam()), 0, false);
+  EXPECT_EQ(interpreted.summary.end, LaunchEnd::complete);
+  EXPECT_EQ(compiled.summary.end, LaunchEnd::complete);
+  EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
+  EXPECT_EQ(interpreted.numbers, compiled.numbers);
+  // The warp that completes a barrier takes the next number before those that waited there.
+  const std::uint32_t last = (kThreads - 32) * kRounds, first = 0;
+  EXPECT_LT(interpreted.numbers[last + 1] % 1'000'000, interpreted.numbers[first + 1] % 1'000'000);
+}
+
+TEST_P(CompiledTurns, EndAtTheSameInstruction) {
+  for (const std::uint64_t limit : {1u, 100u, 999u, 2'000u, 5'000u}) {
+    const Outcome interpreted = run(turns(GetParam()), limit, true);
+    const Outcome compiled = run(turns(GetParam()), limit, false);
+    EXPECT_EQ(interpreted.summary.end, LaunchEnd::budget_spent) << limit;
+    EXPECT_EQ(compiled.summary.end, LaunchEnd::budget_spent) << limit;
+    EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions) << limit;
+    EXPECT_EQ(interpreted.numbers, compiled.numbers) << limit;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, CompiledTurns, ::testing::Bool(), [](const auto& which) {
+  return which.param ? "LanesPart" : "LanesStayTogether";
+});
+
+}  // namespace
+}  // namespace tilescope::emulator::test
