@@ -52,12 +52,19 @@ std::optional<std::string> ladder_refusal(const GemmProblem& problem,
 }
 
 // The dispatcher's choice and every other plan that its models distinguish, but for those that they
-// expect to be far slower.
-std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem, std::size_t most) {
+// expect to be far slower. If variants are named, only theirs.
+std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem,
+                                const ContestOptions& options) {
+  const std::vector<std::string>& names = options.variants;
+  const auto is_named = [&names](std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const bool all = names.empty() || names == std::vector<std::string>{std::string(dispatched)};
   std::vector<Entry> entries;
   constexpr double hopeless = 2.5;  // times what the chosen plan is expected to take
   for (const operations::GemmChoice& choice :
-       operations::tuning_candidates(problem, device.properties(), most)) {
+       operations::tuning_candidates(problem, device.properties(), options.most_plans)) {
+    if (!all && !entries.empty() && !is_named(choice.variant->name)) continue;
     // A variant without plans expects no cycles.
     const double chosen = entries.empty() ? 0.0 : entries.front().result.cycles;
     if (chosen > 0.0 && choice.cycles > hopeless * chosen) continue;
@@ -314,7 +321,7 @@ class Contest {
 std::vector<Entry> entries_of(Device& device, const GemmProblem& problem,
                               const ContestOptions& options) {
   if (options.all_plans) {
-    std::vector<Entry> entries = plan_entries(device, problem, options.most_plans);
+    std::vector<Entry> entries = plan_entries(device, problem, options);
     add_tiles(entries, device, problem, options.tiles);
     return entries;
   }

@@ -242,8 +242,9 @@ void add_options(CLI::App& app, Bench& bench) {
                  "Variants of ours; dispatched: the library's choice")
       ->capture_default_str();
   app.add_flag("--all", bench.all, "Every variant that takes the product");
-  app.add_flag("--plans", bench.options.all_plans,
-               "Every plan that the dispatcher considers; the JSON lists them all");
+  app.add_flag(
+      "--plans", bench.options.all_plans,
+      "Every plan that the dispatcher considers, or of each --variant; the JSON lists them all");
   app.add_option("--most", bench.options.most_plans,
                  "With --plans: no more than this many, those that the models rank first");
   app.add_flag("--tune", bench.tune, "Tune each product first, and keep what was found");

@@ -82,14 +82,15 @@ __device__ inline void multiply_tile(WarpProducts<a_along_k, b_along_k>& product
                                      long long a_leading, long long b_leading, int row, int column,
                                      unsigned char* memory) {
   using TileA = Tile<BM, a_along_k>;
-  constexpr int stage_bytes = TileA::bytes + Tile<BN, b_along_k>::bytes;
+  using Stages = Stage<a_along_k, b_along_k, a_rows_by, b_rows_by>;
+  constexpr int stage_bytes = Stages::bytes;
   const unsigned first_stage = shared_address(memory);
   const unsigned end = first_stage + STAGES * stage_bytes;
   const auto after = [&](unsigned stage) {
     return stage + stage_bytes == end ? first_stage : stage + stage_bytes;
   };
-  Copier<BM, a_along_k, a_rows_by, threads> copy_a(A, a_leading, row, m);
-  Copier<BN, b_along_k, b_rows_by, threads> copy_b(B, b_leading, column, n);
+  Copier<BM, a_along_k, a_rows_by, threads> copy_a(A, a_leading, row, m, Stages::first_a_end);
+  Copier<BN, b_along_k, b_rows_by, threads> copy_b(B, b_leading, column, n, Stages::first_b_end);
   unsigned free_stage = first_stage;
   int left = k;  // of it, from the next stage to copy
   // Copies are spread over the products, so that these need not wait until all have been issued.
@@ -127,19 +128,19 @@ __device__ inline void multiply_tile(WarpProducts<a_along_k, b_along_k>& product
     for (int piece = 0; piece < refills; ++piece) refill(piece);
   }
 
-  unsigned stage = first_stage;
-  wait_for_copies<STAGES - 2>();
-  __syncthreads();
+  const auto wait_for = [&](unsigned stage) {
+    wait_for_copies<STAGES - 2>();
+    copy_a.settle(stage, copy_a.skipped());
+    copy_b.settle(stage + TileA::bytes, copy_b.skipped());
+    __syncthreads();  // all see this stage, and all have read the one before
+    return stage;
+  };
+  unsigned stage = wait_for(first_stage);
 #pragma unroll
   for (int part = 0; part < down; ++part) products.load(stage, 0, part);
 #pragma unroll 1
   for (int step = 0; step < k; step += DEPTH) {
-    products.multiply_stage(stage, refill, [&] {
-      stage = after(stage);
-      wait_for_copies<STAGES - 2>();
-      __syncthreads();  // all see the next stage, and all have read this one
-      return stage;
-    });
+    products.multiply_stage(stage, refill, [&] { return stage = wait_for(after(stage)); });
   }
   wait_for_copies<0>();
   __syncthreads();  // all have read the stages

@@ -1,6 +1,8 @@
 // Copies of rows that begin anywhere to rows that begin at multiples of 16 bytes.
 #pragma once
 
+#include "chunk_shift.cuh"
+
 // `rows` x `columns` elements of WORD; 16 bytes divide to_pitch and `to`. Behind the last element of
 // a row zeros are written, up to a whole chunk of 16 bytes; nothing outside the matrix is read.
 template <typename Word>
@@ -20,29 +22,13 @@ struct RowCopy {
     return chunk >= begin() && chunk + 16 <= end();
   }
 
-  // The 16 bytes that begin `skipped` bytes after the first of `low`; `high` follows `low`.
-  __device__ static uint4 shifted(const uint4& low, const uint4& high, unsigned skipped) {
-    const unsigned words[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-    const bool by_two = skipped & 8, by_one = skipped & 4;
-    unsigned halves[6], out[5];
-#pragma unroll
-    for (int w = 0; w < 6; ++w) halves[w] = by_two ? words[w + 2] : words[w];
-#pragma unroll
-    for (int w = 0; w < 5; ++w) out[w] = by_one ? halves[w + 1] : halves[w];
-    if (sizeof(Word) < 4) {
-#pragma unroll
-      for (int w = 0; w < 4; ++w) out[w] = __funnelshift_r(out[w], out[w + 1], skipped % 4 * 8);
-    }
-    return make_uint4(out[0], out[1], out[2], out[3]);
-  }
-
   // Writes the chunk at `column` of `row`, given the two aligned chunks that its bytes lie in, as
   // far as the matrix holds these.
   __device__ void write(int row, int column, const uint4& low, const uint4& high) const {
     const Word* const source = from + row * from_pitch + column;
     const auto address = reinterpret_cast<unsigned long long>(source);
     const unsigned skipped = address % 16;
-    uint4 result = shifted(low, high, skipped);
+    uint4 result = shifted<sizeof(Word)>(low, high, skipped);
     const bool has_both = holds(address - skipped) && holds(address - skipped + 16);
     const int left = columns - column;
     if (left < elements || !has_both) {

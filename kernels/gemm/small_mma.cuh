@@ -27,9 +27,11 @@ class WarpSums {
     }
   }
 
-  __device__ void add_stage(unsigned stage) {
+  // `left`: steps of k from this stage on; of the stage, no more than hold these are multiplied.
+  __device__ void add_stage(unsigned stage, int left = DEPTH) {
 #pragma unroll
     for (int inner = 0; inner < inners; ++inner) {
+      if (inner * inner_steps >= left) break;
       unsigned a[down][4], b[across][4];
 #pragma unroll
       for (int i = 0; i < down; ++i) rows_.load(a[i], stage, inner, i);
@@ -50,6 +52,8 @@ class WarpSums {
   __device__ void put(Store& store, int lot) const {
     store.put(sums_[lot]);
   }
+  // The sums of rows 16 * `lot` and on.
+  __device__ auto& of_rows(int lot) const { return sums_[lot]; }
 
  private:
   Fragments<BM, a_along_k, false> rows_;

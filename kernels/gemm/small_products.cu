@@ -26,9 +26,16 @@
 using Sum = SUM;
 constexpr int threads = 32 * (BM / WM) * (BN / WN);
 constexpr bool a_along_k = !A_BY_COLUMNS, b_along_k = B_BY_COLUMNS;
+using Stages = Stage<a_along_k, b_along_k, A_ROWS_BY, B_ROWS_BY>;
 constexpr int bytes_of_a = Tile<BM, a_along_k>::bytes;
-constexpr int stage_bytes = bytes_of_a + Tile<BN, b_along_k>::bytes;
+constexpr int stage_bytes = Stages::bytes;
 using Store = WarpStore<Sum, WN, !C_QUADS ? 1 : sizeof(C_TYPE) == 8 ? 2 : 4, READS_C>;
+
+// How far the block's next product is from aligned chunks, if this one is `skipped` bytes from them.
+__device__ inline unsigned skipped_after(unsigned skipped, long long stride) {
+  const auto bytes = static_cast<unsigned>(gridDim.x * stride * sizeof(ELEMENT));
+  return (skipped + bytes) % chunk_bytes;
+}
 
 extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     const ELEMENT* A, const ELEMENT* B, C_TYPE* C, const float* bias, int m, int n, int k,
@@ -44,8 +51,12 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   // The product and the steps of k that are copied next, to `free_stage`.
   int copied = blockIdx.x, left = k;
   unsigned free_stage = first_stage;
-  Copier<BM, a_along_k, A_ROWS_BY, threads, true> copy_a(A + copied * a_stride, a_leading, 0, m);
-  Copier<BN, b_along_k, B_ROWS_BY, threads, true> copy_b(B + copied * b_stride, b_leading, 0, n);
+  Copier<BM, a_along_k, A_ROWS_BY, threads> copy_a(A + copied * a_stride, a_leading, 0, m,
+                                                   Stages::first_a_end);
+  Copier<BN, b_along_k, B_ROWS_BY, threads> copy_b(B + copied * b_stride, b_leading, 0, n,
+                                                   Stages::first_b_end);
+  // Of the product that is multiplied; the copiers are ahead.
+  unsigned skipped_of_a = copy_a.skipped(), skipped_of_b = copy_b.skipped();
   // From the last stage of a product to the first of the block's next.
   const int steps_before = (k - 1) / DEPTH * DEPTH;
   const long long next_a = gridDim.x * a_stride - steps_before * (a_along_k ? 1 : a_leading);
@@ -94,6 +105,8 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
 #pragma unroll 1
     for (int step = 0; step < k; step += DEPTH) {
       wait_for_copies<STAGES - 2>();
+      copy_a.settle(stage, skipped_of_a);
+      copy_b.settle(stage + bytes_of_a, skipped_of_b);
       __syncthreads();  // all see this stage, and all have read the one before
       begin_copies();
       sums.add_stage(stage);
@@ -111,5 +124,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
       }
       end_copies();
     }
+    skipped_of_a = skipped_after(skipped_of_a, a_stride);
+    skipped_of_b = skipped_after(skipped_of_b, b_stride);
   }
 }

@@ -1,7 +1,7 @@
 // How the sums of a tile become C, or the partial sums of a part of k.
 #pragma once
 
-#include "row_copy.cuh"
+#include "chunk_shift.cuh"
 #include "tensor_addend.cuh"
 
 __device__ inline float finished(float sum, float before, float bias, const Arguments& p) {
@@ -103,7 +103,7 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
       uint4 values[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        values[i] = RowCopy<unsigned short>::shifted(
+        values[i] = shifted<sizeof(C_TYPE)>(
             *reinterpret_cast<const uint4*>(low + (first + i) * box_step),
             *reinterpret_cast<const uint4*>(high + (first + i) * box_step),
             rows.head * sizeof(C_TYPE));

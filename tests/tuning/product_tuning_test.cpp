@@ -308,7 +308,7 @@ TEST_F(Tuning, RightResultsOfAllKindsAreNotTakenForWrong) {
         EXPECT_NE(one.verdict, TuneVerdict::failed) << one.variant << ": " << one.reason;
         EXPECT_GT(one.time_ms, 0.0);
       }
-      std::set<std::string_view> expected{"general", "mma_sync"};
+      std::set<std::string_view> expected{"general", "mma_sync", "short_k_mma"};
       if (p.batch > 1) expected.insert("small_products");
       EXPECT_EQ(variants, expected);
     }
@@ -322,7 +322,9 @@ class TuneMatmul : public Tuning {
     return matmul(*device_, a_.view(), b_.view(), c, {.precision = Precision::fp16});
   }
   TuneReport tune_product(bool general_is_fast, bool keep = true) {
-    times_ = {{"general", general_is_fast ? 1.0 : 2.0}, {"mma_sync", general_is_fast ? 2.0 : 1.0}};
+    times_ = {{"general", general_is_fast ? 1.0 : 2.0},
+              {"mma_sync", general_is_fast ? 2.0 : 1.0},
+              {"short_k_mma", 3.0}};
     // The matrices below as matmul() lays them out: rows at multiples of 16 bytes.
     GemmProblem p =
         dense_problem({30, 40, 50}, Precision::fp16, DataType::float16, DataType::float16);
@@ -371,7 +373,7 @@ TEST_F(TuneMatmul, TunesTheProductThatMatmulMakes) {
   const TuneReport report = tune_matmul(
       *device_, {.shape = {30, 40, 50}, .precision = Precision::fp16, .type = DataType::float16});
   EXPECT_EQ(report.product, tune_product(true).product);
-  EXPECT_EQ(report.candidates.size(), 2u);
+  EXPECT_EQ(report.candidates.size(), 5u);  // general, mma_sync and three plans of short_k_mma
   // For float32 matrices operands are converted, and C keeps its type.
   EXPECT_THAT(tune_matmul(*device_, {.shape = {30, 40, 50}, .precision = Precision::fp16}).product,
               HasSubstr("A float16 by rows of 56, B float16 by rows of 40, C float32"));

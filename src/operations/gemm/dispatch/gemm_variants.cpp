@@ -12,6 +12,7 @@
 #include "operations/gemm/general/general.hpp"
 #include "operations/gemm/general/mma_sync.hpp"
 #include "operations/gemm/general/short_k.hpp"
+#include "operations/gemm/general/short_k_mma.hpp"
 #include "operations/gemm/general/small_products.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/narrow_tiles.hpp"
@@ -114,6 +115,14 @@ const std::vector<GemmVariant> variants{
      .refusal = short_k_refusal,
      .prepare = prepare_short_k,
      .pays = short_k_pays},
+    {.name = "short_k_mma",
+     .idea = "tensor cores for few steps of k: many small blocks",
+     .source = "gemm/short_k_mma.cu",
+     .refusal = short_k_mma_refusal,
+     .prepare = prepare_short_k_mma,
+     .pays = short_k_mma_pays,
+     .plans = short_k_mma_plans,
+     .prepare_plan = prepare_short_k_mma_plan},
     {.name = "wgmma",
      .idea = "a warpgroup multiplies what TMA brings",
      .source = "gemm/wgmma.cu",

@@ -9,6 +9,7 @@
 #include "base/errors.hpp"
 #include "base/text.hpp"
 #include "operations/gemm/general/fp64_tiles.hpp"
+#include "operations/gemm/general/short_k_mma.hpp"
 #include "operations/gemm/general/small_products.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
@@ -70,6 +71,11 @@ std::string plan_text(const Fp64Plan& p) {
 std::string plan_text(const SmallPlan& p) {
   return fmt::format("tile {}x{} warps {}x{} depth {} stages {} blocks {}", p.rows, p.columns,
                      p.warp_rows, p.warp_columns, p.depth_bytes, p.stages, p.blocks_per_sm);
+}
+
+std::string plan_text(const MmaSyncPlan& p) {
+  return fmt::format("tile {}x{} depth {} stages {} blocks {}", p.tile.rows, p.tile.columns,
+                     p.depth_bytes, p.stages, p.tile.blocks_per_sm);
 }
 
 // Where there are fewer tiles of k than requested parts, several plans end with the same number of
@@ -159,6 +165,18 @@ std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& pr
   return prepare_ffma(
       device, problem,
       plan_called(plan, "ffma_tiles", ffma_plan_candidates(problem, device.properties())));
+}
+
+std::vector<GemmPlan> short_k_mma_plans(const GemmProblem& problem,
+                                        const DeviceProperties& device) {
+  return plans_of(short_k_mma_plan_candidates(problem, device));
+}
+
+std::unique_ptr<GemmRun> prepare_short_k_mma_plan(Device& device, const GemmProblem& problem,
+                                                  std::string_view plan) {
+  return prepare_short_k_mma(
+      device, problem,
+      plan_called(plan, "short_k_mma", short_k_mma_plan_candidates(problem, device.properties())));
 }
 
 std::vector<GemmPlan> small_products_plans(const GemmProblem& problem,

@@ -41,6 +41,10 @@ std::string_view mma_instruction(Precision precision, bool is_short) {
   }
 }
 
+bool has_async_copies(const DeviceProperties& device) {
+  return device.compute_major >= 8;
+}
+
 std::optional<std::string> mma_sync_type_refusal(const GemmProblem& problem,
                                                  const DeviceProperties& device) {
   const Precision precision = problem.precision;

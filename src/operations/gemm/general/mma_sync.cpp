@@ -55,27 +55,14 @@ constexpr MmaSyncTile held_tiles[] = {{.rows = 128,
                                        .blocks_per_sm = 3,
                                        .rates = {0.2, 0.35, 0.45}}};
 
-constexpr int most_parts = 32;
-
-bool has_async_copies(const DeviceProperties& device) {
-  return device.compute_major >= 8;
-}
+constexpr int most_parts = 32, chunk_bytes = 16;
 
 std::int64_t depth_of(const GemmProblem& problem, const MmaSyncPlan& plan) {
   return plan.depth_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
 }
 
-std::size_t stage_bytes(const MmaSyncTile& tile, int depth_bytes) {
-  return static_cast<std::size_t>(tile.rows + tile.columns) * static_cast<std::size_t>(depth_bytes);
-}
-
-std::int64_t tiles_of(const GemmProblem& problem, const MmaSyncTile& tile) {
-  return groups_of(problem.shape.m, tile.rows) * groups_of(problem.shape.n, tile.columns) *
-         problem.batch;
-}
-
 std::int64_t whole_tiles(const GemmProblem& problem, const MmaSyncPlan& plan) {
-  return tiles_of(problem, plan.tile) - plan.shared_tiles;
+  return mma_tiles_of_c(problem, plan.tile) - plan.shared_tiles;
 }
 
 // Rounds of as many blocks as the SMs hold, then the rest, which share the SMs evenly: whole tiles
@@ -102,7 +89,7 @@ double expected_cycles(const GemmProblem& problem, const MmaSyncPlan& plan,
     return cycles;
   };
   const std::int64_t parts = plan.shared_tiles * plan.parts;
-  double cycles = cycles_of(tiles_of(problem, tile) - plan.shared_tiles, problem.shape.k) +
+  double cycles = cycles_of(mma_tiles_of_c(problem, tile) - plan.shared_tiles, problem.shape.k) +
                   cycles_of(parts, plan.k_of_part);
   if (parts > 0) {
     const double bytes = 8.0 * double(parts) * tile.rows * tile.columns;
@@ -161,10 +148,10 @@ class MmaSyncRun final : public GemmRun {
         problem_(problem),
         plan_(plan),
         kernels_(device, problem, [this](const ChunkAccess& access) {
-          return mma_sync_request(problem_, device_.properties(), plan_, access);
+          return mma_sync_request(problem_, device_.properties(), fitting(access), access);
         }) {
     launch_ = flat_launch(whole_tiles(problem, plan) + plan.shared_tiles * plan.parts,
-                          plan.tile.threads(), mma_sync_shared_bytes(problem, plan));
+                          plan.tile.threads());
     if (plan.shared_tiles > 0) reduction_.emplace(device, problem, plan);
   }
 
@@ -175,6 +162,8 @@ class MmaSyncRun final : public GemmRun {
     arguments.push(extent(whole_tiles(problem_, plan_)));
     arguments.push(extent(plan_.parts));
     arguments.push(extent(plan_.k_of_part));
+    const ChunkAccess access = chunk_access(problem_, addresses);
+    launch_.shared_bytes = mma_sync_shared_bytes(problem_, access, fitting(access));
     device_.launch(kernels_.of(addresses), launch_, arguments, stream);
     if (reduction_) reduction_->run(addresses, stream);
   }
@@ -186,6 +175,15 @@ class MmaSyncRun final : public GemmRun {
   }
 
  private:
+  // The plan is made for addresses that are multiples of chunks. For others there may be room for a
+  // stage less.
+  MmaSyncPlan fitting(const ChunkAccess& access) const {
+    MmaSyncPlan plan = plan_;
+    const auto room = std::size_t{device_.properties().shared_bytes_per_block_optin};
+    while (plan.stages > 2 && mma_sync_shared_bytes(problem_, access, plan) > room) --plan.stages;
+    return plan;
+  }
+
   Device& device_;
   GemmProblem problem_;
   MmaSyncPlan plan_;
@@ -241,18 +239,46 @@ class TransposedRun final : public GemmRun {
 
 }  // namespace
 
-bool mma_sync_holds_copies(const ChunkAccess& access, const DeviceProperties& device) {
-  return !has_async_copies(device) || access.a == RowsBy::elements || access.b == RowsBy::elements;
+std::int64_t mma_tiles_of_c(const GemmProblem& problem, const MmaSyncTile& tile) {
+  return groups_of(problem.shape.m, tile.rows) * groups_of(problem.shape.n, tile.columns) *
+         problem.batch;
 }
 
-std::span<const MmaSyncTile> mma_sync_tiles(bool copies_are_held) {
-  return copies_are_held ? std::span<const MmaSyncTile>(held_tiles)
-                         : std::span<const MmaSyncTile>(copied_tiles);
+std::span<const MmaSyncTile> mma_sync_tiles(const DeviceProperties& device) {
+  return has_async_copies(device) ? std::span<const MmaSyncTile>(copied_tiles)
+                                  : std::span<const MmaSyncTile>(held_tiles);
+}
+
+bool mma_copies_share_rows(const GemmProblem& problem, const MmaSyncTile& tile, int depth_bytes) {
+  const int element = static_cast<int>(size_of(problem.a.type));
+  const auto share = [&](bool is_along_k, int side) {
+    const int chunks = (is_along_k ? depth_bytes : side * element) / chunk_bytes;
+    return tile.threads() / chunks >= (!is_along_k && element == 4 ? 4 : 8);
+  };
+  return share(problem.a.order == Order::row_major, tile.rows) &&
+         share(problem.b.order == Order::column_major, tile.columns);
+}
+
+std::size_t mma_stage_bytes(const GemmProblem& problem, const ChunkAccess& access,
+                            const MmaSyncTile& tile, int depth_bytes) {
+  constexpr int bytes_of_warp = 512;  // what a warp copies of a row at once
+  const int element = static_cast<int>(size_of(problem.a.type));
+  const auto ends = [&](RowsBy rows_by, bool is_along_k, int side) {
+    if (rows_by != RowsBy::elements) return 0;
+    const int row_bytes = is_along_k ? depth_bytes : side * element;
+    const int rows = is_along_k ? side : depth_bytes / element;
+    return chunk_bytes * rows * std::max(1, row_bytes / bytes_of_warp);
+  };
+  return static_cast<std::size_t>(
+      (tile.rows + tile.columns) * depth_bytes +
+      ends(access.a, problem.a.order == Order::row_major, tile.rows) +
+      ends(access.b, problem.b.order == Order::column_major, tile.columns));
 }
 
 // Up to four stages, with fewer barriers where there is room for three long ones. Without
 // asynchronous copies two are enough: chunks wait in registers.
-std::optional<MmaSyncPlan> mma_sync_stages(const MmaSyncTile& tile, bool copies_are_held,
+std::optional<MmaSyncPlan> mma_sync_stages(const GemmProblem& problem, const ChunkAccess& access,
+                                           const MmaSyncTile& tile,
                                            const DeviceProperties& device) {
   constexpr int long_depth = 128, short_depth = 64, most_stages = 4;
   const auto blocks = static_cast<std::size_t>(tile.blocks_per_sm);
@@ -261,22 +287,24 @@ std::optional<MmaSyncPlan> mma_sync_stages(const MmaSyncTile& tile, bool copies_
       device.shared_bytes_per_block_optin,
       of_block - std::min<std::size_t>(of_block, device.reserved_shared_bytes_per_block));
   const auto stages_of = [&](int depth_bytes) {
-    return static_cast<int>(room / stage_bytes(tile, depth_bytes));
+    return static_cast<int>(room / mma_stage_bytes(problem, access, tile, depth_bytes));
   };
+  const bool is_copied = has_async_copies(device);
   MmaSyncPlan plan{.tile = tile};
-  const bool is_long = !copies_are_held && stages_of(long_depth) >= 3;
-  plan.depth_bytes = is_long ? long_depth : short_depth;
-  plan.stages = std::min(copies_are_held ? 2 : most_stages, stages_of(plan.depth_bytes));
+  plan.depth_bytes = is_copied && stages_of(long_depth) >= 3 ? long_depth : short_depth;
+  plan.stages = std::min(is_copied ? most_stages : 2, stages_of(plan.depth_bytes));
   return plan.stages >= 2 ? std::optional(plan) : std::nullopt;
 }
 
 // The stages, or what the sums take on their way to C, if that is more: WarpStore in the kernel.
-std::size_t mma_sync_shared_bytes(const GemmProblem& problem, const MmaSyncPlan& plan) {
+std::size_t mma_sync_shared_bytes(const GemmProblem& problem, const ChunkAccess& access,
+                                  const MmaSyncPlan& plan) {
   constexpr int height = 16, pad = 8, warp = 32;
   const int columns = plan.tile.warp_columns, warps = plan.tile.threads() / warp;
   const std::size_t old = problem.beta != 0.0 ? columns * size_of(problem.c.type) : 0;
   const std::size_t stores = height * warps * ((columns + pad) * sizeof(float) + old);
-  return std::max(static_cast<std::size_t>(plan.stages) * stage_bytes(plan.tile, plan.depth_bytes),
+  return std::max(static_cast<std::size_t>(plan.stages) *
+                      mma_stage_bytes(problem, access, plan.tile, plan.depth_bytes),
                   stores);
 }
 
@@ -305,13 +333,13 @@ Defines mma_sync_constants(const GemmProblem& problem, const DeviceProperties& d
 std::vector<MmaSyncPlan> mma_sync_plan_candidates(const GemmProblem& problem,
                                                   const DeviceProperties& device) {
   std::vector<MmaSyncPlan> plans;
-  const bool copies_are_held = mma_sync_holds_copies(chunk_access(problem, {}), device);
-  for (const MmaSyncTile& tile : mma_sync_tiles(copies_are_held)) {
-    const auto staged = mma_sync_stages(tile, copies_are_held, device);
+  const ChunkAccess access = chunk_access(problem, {});
+  for (const MmaSyncTile& tile : mma_sync_tiles(device)) {
+    const auto staged = mma_sync_stages(problem, access, tile, device);
     if (!staged) continue;
     MmaSyncPlan plan = *staged;
     const std::int64_t depth = depth_of(problem, plan), steps = groups_of(problem.shape.k, depth);
-    const std::int64_t tiles_of_all = tiles_of(problem, tile);
+    const std::int64_t tiles_of_all = mma_tiles_of_c(problem, tile);
     const std::int64_t slots = std::int64_t{std::max(1, device.sm_count)} * tile.blocks_per_sm;
     for (int parts = 1; parts <= std::min<std::int64_t>(steps, most_parts); ++parts) {
       plan.k_of_part = groups_of(steps, parts) * depth;
@@ -357,7 +385,7 @@ std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
   }
   const bool copies_operands = taken.a.order != problem.a.order || taken.b.order != problem.b.order;
   if (auto why = copies_operands ? size_refusal(problem) : extent_refusal(problem)) return why;
-  return block_refusal(tiles_of(problem, std::end(copied_tiles)[-1]));
+  return block_refusal(mma_tiles_of_c(problem, std::end(copied_tiles)[-1]));
 }
 
 std::string mma_sync_order(const GemmProblem& problem, const DeviceProperties& device) {

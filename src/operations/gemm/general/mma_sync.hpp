@@ -36,19 +36,27 @@ struct MmaSyncPlan {
   double cycles = 0.0;            ///< expected
 };
 
-/// Whether chunks pass through registers on their way to shared memory, because the GPU has no
-/// asynchronous copies or because rows begin anywhere.
-bool mma_sync_holds_copies(const ChunkAccess& access, const DeviceProperties& device);
+/// The tiles that cover all C.
+std::int64_t mma_tiles_of_c(const GemmProblem& problem, const MmaSyncTile& tile);
 
-/// The tiles for copies that pass through registers or past them.
-std::span<const MmaSyncTile> mma_sync_tiles(bool copies_are_held);
+/// The tiles that the device's kernels are made for.
+std::span<const MmaSyncTile> mma_sync_tiles(const DeviceProperties& device);
+
+/// The bytes of a stage: tiles of A and B, and a chunk for each row that begins anywhere.
+std::size_t mma_stage_bytes(const GemmProblem& problem, const ChunkAccess& access,
+                            const MmaSyncTile& tile, int depth_bytes);
+
+/// Whether a block's threads share the rows of such stages evenly, as the kernels' Copier asks:
+/// rows that are copied by the same thread exchange their chunks in the same way.
+bool mma_copies_share_rows(const GemmProblem& problem, const MmaSyncTile& tile, int depth_bytes);
 
 /// A tile with as many stages as shared memory holds, k in one part; nothing if there are not two.
-std::optional<MmaSyncPlan> mma_sync_stages(const MmaSyncTile& tile, bool copies_are_held,
-                                           const DeviceProperties& device);
+std::optional<MmaSyncPlan> mma_sync_stages(const GemmProblem& problem, const ChunkAccess& access,
+                                           const MmaSyncTile& tile, const DeviceProperties& device);
 
 /// The shared memory of a block.
-std::size_t mma_sync_shared_bytes(const GemmProblem& problem, const MmaSyncPlan& plan);
+std::size_t mma_sync_shared_bytes(const GemmProblem& problem, const ChunkAccess& access,
+                                  const MmaSyncPlan& plan);
 
 /// The constants of kernels/gemm/mma_tile.cuh and the epilogue's.
 Defines mma_sync_constants(const GemmProblem& problem, const DeviceProperties& device,

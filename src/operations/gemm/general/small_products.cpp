@@ -39,8 +39,12 @@ int element_bytes(const GemmProblem& problem) {
   return static_cast<int>(size_of(problem.a.type));
 }
 
-int stage_bytes(const SmallPlan& plan) {
-  return (plan.rows + plan.columns) * plan.depth_bytes;
+MmaSyncTile tile_of(const SmallPlan& plan) {
+  return {.rows = plan.rows,
+          .columns = plan.columns,
+          .warp_rows = plan.warp_rows,
+          .warp_columns = plan.warp_columns,
+          .blocks_per_sm = plan.blocks_per_sm};
 }
 
 // The kernel's WarpStore: sums of 16 rows of each warp, and what C holds.
@@ -50,25 +54,21 @@ int store_bytes(const GemmProblem& problem, const SmallPlan& plan) {
   return plan.threads() / small_lanes * height * ((plan.warp_columns + pad) * sum_bytes + old);
 }
 
-int shared_bytes(const GemmProblem& problem, const SmallPlan& plan) {
-  return plan.stages * stage_bytes(plan) + store_bytes(problem, plan);
+// How the kernel copies the rows: where they begin anywhere, elements of 32 bits word by word,
+// which takes less time here than to bring whole chunks and to move their elements afterwards.
+ChunkAccess copied_by(const GemmProblem& problem, ChunkAccess access) {
+  for (RowsBy* const rows : {&access.a, &access.b}) {
+    if (*rows == RowsBy::elements && element_bytes(problem) == 4) *rows = RowsBy::words;
+  }
+  return access;
 }
 
-// Whether threads share the rows of an operand evenly, as the kernel's Copier asks: rows that are
-// copied by the same thread exchange their chunks in the same way.
-bool shares_rows(const SmallPlan& plan, bool along_k, int side, int bytes_of_element) {
-  const bool by_words = !along_k && bytes_of_element == 4;
-  const int row_bytes = along_k ? plan.depth_bytes : side * bytes_of_element;
-  const int chunks = row_bytes / small_chunk_bytes;
-  return plan.threads() / chunks >= (by_words ? 4 : 8);
-}
-
-// Whether chunks pass through registers on their way to shared memory. Elements of 32 bits need
-// not.
-bool holds_copies(const GemmProblem& problem, const DeviceProperties& device) {
-  const ChunkAccess access = chunk_access(problem, {});
-  const bool is_odd = access.a == RowsBy::elements || access.b == RowsBy::elements;
-  return device.compute_major < 8 || (is_odd && element_bytes(problem) < 4);
+std::size_t shared_bytes(const GemmProblem& problem, const ChunkAccess& access,
+                         const SmallPlan& plan) {
+  const std::size_t stage =
+      mma_stage_bytes(problem, copied_by(problem, access), tile_of(plan), plan.depth_bytes);
+  return static_cast<std::size_t>(plan.stages) * stage +
+         static_cast<std::size_t>(store_bytes(problem, plan));
 }
 
 // Registers of a thread: sums, operands of one step, and addresses. As the assembler reports them,
@@ -77,9 +77,8 @@ int registers_of(const GemmProblem& problem, const SmallPlan& plan,
                  const DeviceProperties& device) {
   constexpr int of_ffma = 56, of_tensor_cores = 64, of_chunk = 4;
   const int sums = plan.warp_rows * plan.warp_columns / small_lanes;
-  const int held = holds_copies(problem, device)
-                       ? of_chunk * stage_bytes(plan) / small_chunk_bytes / plan.threads()
-                       : 0;
+  const int copied = (plan.rows + plan.columns) * plan.depth_bytes / small_chunk_bytes;
+  const int held = has_async_copies(device) ? 0 : of_chunk * copied / plan.threads();
   if (is_by_ffma(problem)) {
     return of_ffma + sums + held + 4 * (plan.warp_rows / 4 + plan.warp_columns / 8);
   }
@@ -91,7 +90,7 @@ int blocks_per_sm(const GemmProblem& problem, const SmallPlan& plan,
                   const DeviceProperties& device) {
   constexpr int unit = 8;  // in which registers are given out
   const int registers = (registers_of(problem, plan, device) + unit - 1) / unit * unit;
-  const auto bytes = static_cast<std::size_t>(shared_bytes(problem, plan));
+  const std::size_t bytes = shared_bytes(problem, chunk_access(problem, {}), plan);
   if (bytes > device.shared_bytes_per_block_optin) return 0;
   const auto by_memory = static_cast<int>(device.shared_bytes_per_sm /
                                           (bytes + device.reserved_shared_bytes_per_block));
@@ -125,10 +124,13 @@ SmallWork work_of(const GemmProblem& problem, const SmallPlan& plan) {
 
   const double warps = plan.threads() / small_lanes;
   const double elements = double(plan.rows) * plan.columns;
-  const ChunkAccess access = chunk_access(problem, {});
-  // Lanes copy neighbouring chunks: element by element, each access meets as many lines.
+  const ChunkAccess access = copied_by(problem, chunk_access(problem, {}));
+  // Lanes copy neighbouring chunks: word by word, each access meets as many lines. Where elements
+  // are moved afterwards, that takes about as long as another copy.
   const auto accesses_of = [&](RowsBy rows, int side) {
-    const double of_chunk = rows == RowsBy::elements ? small_chunk_bytes / element : 1.0;
+    const double of_chunk = rows == RowsBy::words      ? small_chunk_bytes / element
+                            : rows == RowsBy::elements ? 2.0
+                                                       : 1.0;
     return of_chunk * side * plan.depth_bytes / small_chunk_bytes / small_lanes;
   };
   const double accesses =
@@ -188,15 +190,17 @@ class SmallProductsRun final : public GemmRun {
         problem_(problem),
         plan_(plan),
         kernels_(device, problem, [this](const ChunkAccess& access) {
-          return small_products_request(problem_, device_.properties(), plan_, access);
+          return small_products_request(problem_, device_.properties(), fitting(access), access);
         }) {
     launch_ = flat_launch(std::min(problem.batch, resident_blocks(plan, device.properties())),
-                          plan.threads(), static_cast<std::size_t>(shared_bytes(problem, plan)));
+                          plan.threads());
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     KernelArguments arguments = operand_arguments(problem_, addresses);
     arguments.push(static_cast<std::int32_t>(problem_.batch));
+    const ChunkAccess access = chunk_access(problem_, addresses);
+    launch_.shared_bytes = shared_bytes(problem_, access, fitting(access));
     device_.launch(kernels_.of(addresses), launch_, arguments, stream);
   }
 
@@ -208,6 +212,15 @@ class SmallProductsRun final : public GemmRun {
   }
 
  private:
+  // The plan is made for addresses that are multiples of chunks. For others there may be room for
+  // fewer stages.
+  SmallPlan fitting(const ChunkAccess& access) const {
+    SmallPlan plan = plan_;
+    const auto room = std::size_t{device_.properties().shared_bytes_per_block_optin};
+    while (plan.stages > 2 && shared_bytes(problem_, access, plan) > room) --plan.stages;
+    return plan;
+  }
+
   Device& device_;
   GemmProblem problem_;
   SmallPlan plan_;
@@ -236,7 +249,7 @@ std::vector<SmallPlan> small_plan_candidates(const GemmProblem& problem,
   const int element = element_bytes(problem);
   const std::int64_t k_bytes = problem.shape.k * element;
   // Copies that pass through registers run one stage ahead.
-  const int most_stages = holds_copies(problem, device) ? 2 : 4;
+  const int most_stages = has_async_copies(device) ? 4 : 2;
   SmallPlan plan{.rows = side_for(problem.shape.m), .columns = side_for(problem.shape.n)};
   std::vector<SmallPlan> plans;
   const auto consider = [&](const WarpShape& warp, int depth_bytes) {
@@ -245,10 +258,7 @@ std::vector<SmallPlan> small_plan_candidates(const GemmProblem& problem,
     plan.depth_bytes = depth_bytes;
     if (warp.rows > plan.rows || warp.columns > plan.columns) return;
     if (plan.threads() > small_lanes * most_warps) return;
-    if (!shares_rows(plan, problem.a.order == Order::row_major, plan.rows, element) ||
-        !shares_rows(plan, problem.b.order == Order::column_major, plan.columns, element)) {
-      return;
-    }
+    if (!mma_copies_share_rows(problem, tile_of(plan), depth_bytes)) return;
     for (plan.stages = 2; plan.stages <= most_stages; ++plan.stages) {
       plan.blocks_per_sm = blocks_per_sm(problem, plan, device);
       if (plan.blocks_per_sm == 0) continue;
@@ -275,21 +285,18 @@ KernelRequest small_products_request(const GemmProblem& problem, const DevicePro
                                      const SmallPlan& plan, const ChunkAccess& access) {
   KernelRequest request = embedded_request("gemm/small_products.cu");
   request.kernel = "gemm";
-  const MmaSyncTile tile{.rows = plan.rows,
-                         .columns = plan.columns,
-                         .warp_rows = plan.warp_rows,
-                         .warp_columns = plan.warp_columns,
-                         .blocks_per_sm = plan.blocks_per_sm};
   request.defines = mma_sync_constants(
-      problem, device, {.tile = tile, .depth_bytes = plan.depth_bytes, .stages = plan.stages});
+      problem, device,
+      {.tile = tile_of(plan), .depth_bytes = plan.depth_bytes, .stages = plan.stages});
   const auto number = [&](std::string_view name, std::int64_t value) {
     request.defines.push_back(define(name, value));
   };
   number("BY_FFMA", is_by_ffma(problem));
   number("A_BY_COLUMNS", problem.a.order == Order::column_major);
   number("B_BY_COLUMNS", problem.b.order == Order::column_major);
-  number("A_ROWS_BY", static_cast<int>(access.a));
-  number("B_ROWS_BY", static_cast<int>(access.b));
+  const ChunkAccess copied = copied_by(problem, access);
+  number("A_ROWS_BY", static_cast<int>(copied.a));
+  number("B_ROWS_BY", static_cast<int>(copied.b));
   number("C_QUADS", access.c_quads);
   return request;
 }

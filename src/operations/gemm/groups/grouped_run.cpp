@@ -52,11 +52,7 @@ class Forms {
     return static_cast<int>(std::find(forms_.begin(), forms_.end(), known(product)) -
                             forms_.begin());
   }
-  bool hold_copies(const DeviceProperties& device) const {
-    return std::any_of(forms_.begin(), forms_.end(), [&](const Form& form) {
-      return mma_sync_holds_copies(form.access, device);
-    });
-  }
+  ChunkAccess access_of(const GroupedProduct& product) const { return known(product).access; }
   // FORMS of grouped_tiles.cu.
   std::string text() const {
     std::string text;
@@ -90,15 +86,29 @@ TileExtents extents_of(const MmaSyncTile& tile) {
   return {tile.rows, tile.columns};
 }
 
+// Shared memory must hold every product's stages: the product whose are largest, for any tile.
+const GroupedProduct& largest_stages(Products products, const Forms& forms) {
+  constexpr MmaSyncTile tile{.rows = 64, .columns = 64};
+  constexpr int depth_bytes = 64;
+  const auto bytes = [&](const GroupedProduct& one) {
+    return mma_stage_bytes(one.problem, forms.access_of(one), tile, depth_bytes);
+  };
+  return *std::max_element(products.begin(), products.end(),
+                           [&](const GroupedProduct& one, const GroupedProduct& other) {
+                             return bytes(one) < bytes(other);
+                           });
+}
+
 // The tile by the time of all blocks: the products of whole tiles at the rate of as many blocks as
 // share an SM, and what each block takes to begin and end.
-MmaSyncPlan tile_for(Products products, const DeviceProperties& device, bool copies_are_held) {
+MmaSyncPlan tile_for(Products products, const DeviceProperties& device, const Forms& forms) {
   constexpr double begin_and_end = 4000.0;  // cycles of a block
   constexpr double products_per_cycle = 1365.0;
+  const GroupedProduct& largest = largest_stages(products, forms);
   MmaSyncPlan best;
-  for (const MmaSyncTile& tile : mma_sync_tiles(copies_are_held)) {
+  for (const MmaSyncTile& tile : mma_sync_tiles(device)) {
     if (tile.rows != tile.columns) continue;  // products of few rows have few columns as often
-    auto plan = mma_sync_stages(tile, copies_are_held, device);
+    auto plan = mma_sync_stages(largest.problem, forms.access_of(largest), tile, device);
     if (!plan) continue;
     const double blocks = static_cast<double>(tiles_of_groups(products, extents_of(tile)));
     double steps = 0.0;  // of k, of all blocks
@@ -216,11 +226,13 @@ std::optional<std::string> grouped_tiles_refusal(Products products,
 std::unique_ptr<GemmRun> prepare_grouped_tiles(Device& device, Products products) {
   const DeviceProperties& properties = device.properties();
   const Forms forms(products);
-  const MmaSyncPlan plan = tile_for(products, properties, forms.hold_copies(properties));
+  const MmaSyncPlan plan = tile_for(products, properties, forms);
   GroupTable table(device, products, extents_of(plan.tile),
                    [&](const GroupedProduct& one) { return forms.number_of(one); });
-  const Launch launch = flat_launch(table.tiles(), plan.tile.threads(),
-                                    mma_sync_shared_bytes(products.front().problem, plan));
+  const GroupedProduct& largest = largest_stages(products, forms);
+  const Launch launch =
+      flat_launch(table.tiles(), plan.tile.threads(),
+                  mma_sync_shared_bytes(largest.problem, forms.access_of(largest), plan));
   return std::make_unique<GroupedRun>(device, products, std::move(table),
                                       grouped_tiles_request(products, properties), launch);
 }
@@ -268,8 +280,8 @@ KernelRequest grouped_tiles_request(Products products, const DeviceProperties& d
   const Forms forms(products);
   KernelRequest request = embedded_request("gemm/grouped_tiles.cu");
   request.kernel = "gemm";
-  request.defines = mma_sync_constants(products.front().problem, device,
-                                       tile_for(products, device, forms.hold_copies(device)));
+  request.defines =
+      mma_sync_constants(products.front().problem, device, tile_for(products, device, forms));
   request.defines.emplace_back("FORMS", forms.text());
   return request;
 }

@@ -8,9 +8,10 @@
 
 namespace tilescope::operations {
 
-/// Rows begin anywhere; they begin at multiples of a chunk of 16 bytes; they also end there. The
-/// values are those of kernels/gemm/mma_fragments.cuh.
-enum class RowsBy { elements = 0, partial_chunks = 1, chunks = 2 };
+/// Rows begin anywhere; they begin at multiples of a chunk of 16 bytes; they also end there. words:
+/// they begin anywhere, and a kernel copies their elements of 32 bits one by one. The values are
+/// those of kernels/gemm/mma_fragments.cuh.
+enum class RowsBy { elements = 0, partial_chunks = 1, chunks = 2, words = 3 };
 
 struct ChunkAccess {
   RowsBy a = RowsBy::chunks, b = RowsBy::chunks;

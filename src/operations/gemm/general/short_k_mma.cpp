@@ -1,0 +1,165 @@
+#include "operations/gemm/general/short_k_mma.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "operations/gemm/general/mma_instruction.hpp"
+#include "operations/gemm/operands/access_kernels.hpp"
+#include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/rung/kernel_plan.hpp"
+#include "operations/rung/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+constexpr int side_of_warp = 32;
+
+// The time that an SM takes for a tile was measured on an H200.
+struct TileOfBlock {
+  int rows, columns;
+  double cycles;
+};
+constexpr TileOfBlock block_tiles[] = {
+    {.rows = 64, .columns = 128, .cycles = 4400.0},
+    {.rows = 32, .columns = 128, .cycles = 2700.0},
+    {.rows = 64, .columns = 64, .cycles = 2800.0},
+};
+
+// Shared memory has room for rows that begin anywhere, wherever they begin.
+constexpr ChunkAccess anywhere{RowsBy::elements, RowsBy::elements, false};
+
+// The stages, or the kernel's BlockStore if that is more, and what C holds.
+std::size_t shared_bytes(const GemmProblem& problem, const MmaSyncPlan& plan) {
+  constexpr std::size_t sum_bytes = 4, pad = 8, chunk = 16;
+  const auto rows = static_cast<std::size_t>(plan.tile.rows);
+  const auto columns = static_cast<std::size_t>(plan.tile.columns);
+  const std::size_t of_c = size_of(problem.c.type);
+  const std::size_t biases = problem.has_bias && !problem.bias_per_row ? chunk / of_c : 1;
+  const std::size_t stages = static_cast<std::size_t>(plan.stages) *
+                             mma_stage_bytes(problem, anywhere, plan.tile, plan.depth_bytes);
+  const std::size_t old = problem.beta != 0.0 ? rows * columns * of_c : 0;
+  return std::max(stages, sum_bytes * (columns + pad) * (rows + biases)) + old;
+}
+
+class ShortKMmaRun final : public GemmRun {
+ public:
+  ShortKMmaRun(Device& device, const GemmProblem& problem, const MmaSyncPlan& plan)
+      : device_(device),
+        problem_(problem),
+        plan_(plan),
+        launch_(flat_launch(mma_tiles_of_c(problem, plan.tile), plan.tile.threads(),
+                            shared_bytes(problem, plan))),
+        kernels_(device, problem, [this](const ChunkAccess& access) {
+          return short_k_mma_request(problem_, device_.properties(), plan_, access);
+        }) {}
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    device_.launch(kernels_.of(addresses), launch_, operand_arguments(problem_, addresses), stream);
+  }
+
+  std::string note() const override {
+    return fmt::format("{}x{}, {} of {} bytes of k", plan_.tile.rows, plan_.tile.columns,
+                       plan_.stages, plan_.depth_bytes);
+  }
+
+ private:
+  Device& device_;
+  GemmProblem problem_;
+  MmaSyncPlan plan_;
+  Launch launch_;
+  AccessKernels kernels_;
+};
+
+// As many blocks as an SM holds.
+int blocks_per_sm(const GemmProblem& problem, const MmaSyncPlan& plan,
+                  const DeviceProperties& device) {
+  // By the registers of a thread: at most 80, or 128 where C is added.
+  const int warps = problem.beta != 0.0 ? 16 : 24;
+  const std::size_t bytes = shared_bytes(problem, plan);
+  if (bytes > device.shared_bytes_per_block_optin) return 0;
+  return std::min(warps * 32 / plan.tile.threads(),
+                  static_cast<int>(device.shared_bytes_per_sm /
+                                   (bytes + device.reserved_shared_bytes_per_block)));
+}
+
+}  // namespace
+
+std::vector<MmaSyncPlan> short_k_mma_plan_candidates(const GemmProblem& problem,
+                                                     const DeviceProperties& device) {
+  constexpr int least_depth = 64, longest = 256, depth_of_two = 128;
+  constexpr double launch = 9000.0;
+  const std::int64_t k_bytes = problem.shape.k * std::int64_t(size_of(problem.a.type));
+  const std::int64_t sms = std::max(1, device.sm_count);
+  int depth_bytes = least_depth;
+  while (depth_bytes < k_bytes && depth_bytes < longest) depth_bytes *= 2;
+  const bool is_whole = depth_bytes >= k_bytes;
+  std::vector<MmaSyncPlan> plans;
+  for (const TileOfBlock& tile : block_tiles) {
+    MmaSyncPlan plan{.tile = {.rows = tile.rows,
+                              .columns = tile.columns,
+                              .warp_rows = side_of_warp,
+                              .warp_columns = side_of_warp},
+                     .depth_bytes = is_whole ? depth_bytes : depth_of_two,
+                     .stages = is_whole ? 1 : 2};
+    plan.tile.blocks_per_sm = blocks_per_sm(problem, plan, device);
+    if (plan.tile.blocks_per_sm == 0) continue;
+    plan.cycles = launch + tile.cycles * double(groups_of(mma_tiles_of_c(problem, plan.tile), sms));
+    plans.push_back(plan);
+  }
+  std::stable_sort(
+      plans.begin(), plans.end(),
+      [](const MmaSyncPlan& one, const MmaSyncPlan& other) { return one.cycles < other.cycles; });
+  return plans;
+}
+
+KernelRequest short_k_mma_request(const GemmProblem& problem, const DeviceProperties& device,
+                                  const MmaSyncPlan& plan, const ChunkAccess& access) {
+  KernelRequest request = embedded_request("gemm/short_k_mma.cu");
+  request.kernel = "gemm";
+  request.defines = mma_sync_constants(problem, device, plan);
+  const auto number = [&](std::string_view name, std::int64_t value) {
+    request.defines.push_back(define(name, value));
+  };
+  number("A_BY_COLUMNS", problem.a.order == Order::column_major);
+  number("B_BY_COLUMNS", problem.b.order == Order::column_major);
+  number("A_ROWS_BY", static_cast<int>(access.a));
+  number("B_ROWS_BY", static_cast<int>(access.b));
+  return request;
+}
+
+std::optional<std::string> short_k_mma_refusal(const GemmProblem& problem,
+                                               const DeviceProperties& device) {
+  if (auto why = mma_sync_refusal(problem, device)) return why;
+  if (size_of(problem.a.type) == 1) return "operands of 8 bits";
+  if (short_k_mma_plan_candidates(problem, device).empty())
+    return "no tile fits into shared memory";
+  return std::nullopt;
+}
+
+bool short_k_mma_pays(const GemmProblem& problem, const DeviceProperties& device) {
+  // Up to these steps it was faster than tensor_tiles and register_operand on an H200, which copy
+  // operands first whose rows begin anywhere (docs/results/products_random_h200.md).
+  constexpr std::int64_t adding_c = 176, of_small_c = 72, of_large_c = 32, of_tf32 = 56;
+  constexpr double large = 3e6;  // elements of C
+  const MatmulShape& s = problem.shape;
+  const ChunkAccess access = chunk_access(problem, {});
+  if (device.compute_major != 9) return false;  // not measured
+  if (access.a != RowsBy::elements && access.b != RowsBy::elements) return false;
+  const double elements = double(problem.batch) * double(s.m) * double(s.n);
+  if (problem.precision == Precision::tf32) return problem.beta != 0.0 && s.k <= of_tf32;
+  if (problem.beta != 0.0) return s.k <= adding_c;
+  return s.k <= (elements < large ? of_small_c : of_large_c);
+}
+
+std::unique_ptr<GemmRun> prepare_short_k_mma(Device& device, const GemmProblem& problem) {
+  return prepare_short_k_mma(device, problem,
+                             short_k_mma_plan_candidates(problem, device.properties()).front());
+}
+
+std::unique_ptr<GemmRun> prepare_short_k_mma(Device& device, const GemmProblem& problem,
+                                             const MmaSyncPlan& plan) {
+  return std::make_unique<ShortKMmaRun>(device, problem, plan);
+}
+
+}  // namespace tilescope::operations

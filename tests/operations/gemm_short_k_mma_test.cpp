@@ -1,0 +1,160 @@
+// Products of few steps of k on tensor cores, on the emulated device; gemm_random_test.cpp has
+// random problems for them.
+#include <gmock/gmock.h>
+
+#include "device/emulated/emulated_device.hpp"
+#include "operations/gemm/general/short_k_mma.hpp"
+#include "support/compiled_request.hpp"
+#include "support/gemm_runs.hpp"
+#include "support/gpus.hpp"
+#include "support/launch_findings.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+
+constexpr Order orders[] = {Order::row_major, Order::column_major};
+
+GemmProblem dense(const MatmulShape& shape, Order a_order = Order::row_major,
+                  Order b_order = Order::row_major, Precision precision = Precision::bf16) {
+  const DataType type = precision == Precision::tf32 ? DataType::float32 : DataType::bfloat16;
+  return dense_problem(shape, precision, type, type, a_order, b_order);
+}
+
+class GemmShortKMma : public ::testing::Test {
+ protected:
+  std::string defects_of(const GemmProblem& problem) {
+    const GemmCase of = generator_.filled(problem);
+    return defects(of, run_gemm(*emulated_, gemm_variant("short_k_mma"), of), true);
+  }
+
+  std::string defects_of(const GemmCase& of, const MmaSyncPlan& plan) {
+    static MmaSyncPlan taken;
+    taken = plan;
+    GemmVariant variant = gemm_variant("short_k_mma");
+    variant.prepare = [](Device& device, const GemmProblem& problem) {
+      return prepare_short_k_mma(device, problem, taken);
+    };
+    return defects(of, run_gemm(*emulated_, variant, of), true);
+  }
+
+  std::shared_ptr<device::EmulatedDevice> emulated_ =
+      std::make_shared<device::EmulatedDevice>("a100");
+  GemmGenerator generator_{3};
+};
+
+TEST_F(GemmShortKMma, ExtentsAroundTilesAndSteps) {
+  for (const Precision precision : {Precision::bf16, Precision::tf32}) {
+    for (const MatmulShape& shape : {MatmulShape{1, 1, 1},
+                                     {32, 32, 16},
+                                     {33, 31, 17},
+                                     {64, 64, 15},
+                                     {100, 76, 48},
+                                     {7, 130, 33},
+                                     {65, 63, 70},
+                                     {66, 67, 129},
+                                     {34, 70, 301}}) {
+      for (const Order a_order : orders) {
+        for (const Order b_order : orders) {
+          EXPECT_EQ(defects_of(dense(shape, a_order, b_order, precision)), "") << shape.k;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GemmShortKMma, EveryPlan) {
+  for (const Precision precision : {Precision::bf16, Precision::tf32}) {
+    for (const MatmulShape& shape : {MatmulShape{135, 131, 23}, {131, 136, 75}, {70, 129, 203}}) {
+      for (const Order order : orders) {
+        GemmProblem problem = dense(shape, order, order, precision);
+        problem.beta = 0.5;
+        problem.has_bias = true;
+        const GemmCase of = generator_.filled(problem);
+        for (const MmaSyncPlan& plan :
+             short_k_mma_plan_candidates(problem, emulated_->properties())) {
+          EXPECT_EQ(defects_of(of, plan), "")
+              << plan.tile.rows << " x " << plan.tile.columns << ", " << plan.stages << " of "
+              << plan.depth_bytes << " bytes";
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GemmShortKMma, EpilogueAndBatches) {
+  for (const std::int64_t n : {71, 72}) {
+    GemmProblem problem = dense({40, n, 24});
+    problem.batch = 3;
+    problem.beta = -1.5;
+    problem.alpha = 0.5;
+    problem.has_bias = problem.bias_per_row = true;
+    problem.activation = Activation::gelu;
+    EXPECT_EQ(defects_of(problem), "");
+  }
+}
+
+TEST_F(GemmShortKMma, TheCheckerIsSilent) {
+  LaunchFindings findings(*emulated_);
+  for (const MatmulShape& shape : {MatmulShape{72, 80, 40}, {67, 71, 37}, {133, 150, 211}}) {
+    for (const Order order : orders) {
+      GemmProblem problem = dense(shape, order, order);
+      problem.beta = 1.0;
+      EXPECT_EQ(defects_of(problem), "");
+      EXPECT_EQ(findings.take(), "") << shape.m;
+    }
+  }
+}
+
+TEST(ShortKMma, RefusesWhatItCannotDo) {
+  EXPECT_EQ(short_k_mma_refusal(dense({8, 8, 8}), a100()), std::nullopt);
+  EXPECT_EQ(short_k_mma_refusal(dense({8, 8, 0}), a100()), "there is nothing to multiply");
+  EXPECT_NE(short_k_mma_refusal(dense({8, 8, 8}), t4()), std::nullopt) << "no bf16 before sm_80";
+  const GemmProblem bytes = dense_problem({8, 8, 8}, Precision::int8, DataType::int8,
+                                          DataType::int32, Order::row_major, Order::row_major);
+  EXPECT_EQ(short_k_mma_refusal(bytes, a100()), "operands of 8 bits");
+  GemmProblem problem = dense({8, 8, 8});
+  problem.b.leading = (1 << 24) + 1;
+  EXPECT_EQ(short_k_mma_refusal(problem, a100()), "rows more than 16777216 elements apart");
+}
+
+TEST(ShortKMma, PaysWhereRowsBeginAnywhereAndKIsShort) {
+  EXPECT_TRUE(short_k_mma_pays(dense({511, 513, 65}), h200()));
+  EXPECT_FALSE(short_k_mma_pays(dense({512, 512, 64}), h200())) << "whole chunks";
+  EXPECT_FALSE(short_k_mma_pays(dense({511, 513, 129}), h200()));
+  EXPECT_FALSE(short_k_mma_pays(dense({511, 513, 65}), a100())) << "not measured";
+  EXPECT_FALSE(short_k_mma_pays(dense({4095, 4097, 65}), h200()));
+  GemmProblem adding = dense({511, 513, 129});
+  adding.beta = 1.0;
+  EXPECT_TRUE(short_k_mma_pays(adding, h200()));
+  EXPECT_FALSE(short_k_mma_pays(
+      dense({511, 513, 65}, Order::row_major, Order::row_major, Precision::tf32), h200()))
+      << "register_operand reads B where it lies";
+}
+
+TEST(ShortKMma, CompilesWithoutWarningsAndSpillsNothing) {
+  for (const DeviceProperties& device : {a100(), h200()}) {
+    for (const std::int64_t k : {20, 70, 300}) {
+      for (const Order order : orders) {
+        for (const double beta : {0.0, 1.0}) {
+          GemmProblem problem = dense({700, 701, k}, order, order);
+          problem.beta = beta;
+          for (const MmaSyncPlan& plan : short_k_mma_plan_candidates(problem, device)) {
+            const KernelRequest request =
+                short_k_mma_request(problem, device, plan, chunk_access(problem, {}));
+            const compile::Program program = compiled(request, device);
+            EXPECT_THAT(program.log,
+                        HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"))
+                << plan.tile.rows << " x " << plan.tile.columns << ", k " << k;
+            EXPECT_THAT(program.log, ::testing::Not(HasSubstr("warning")));
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::operations
