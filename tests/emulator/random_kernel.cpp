@@ -1,68 +1,16 @@
 #include "emulator/random_kernel.hpp"
 
-#include <fmt/format.h>
-
-#include <initializer_list>
-#include <random>
-#include <string_view>
+#include "emulator/kernel_generator.hpp"
 
 namespace tilescope::emulator::test {
-namespace {
 
-constexpr int kWords = 12, kLongs = 6, kSingles = 6, kDoubles = 3, kPredicates = 4;
-
-class Generator {
- public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
-
-  std::string kernel();
-
- private:
-  unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
-  bool chance(unsigned percent) { return below(100) < percent; }
-  std::string_view pick(std::initializer_list<std::string_view> list) {
-    return list.begin()[below(static_cast<unsigned>(list.size()))];
-  }
-  std::string word() { return fmt::format("%r{}", below(kWords)); }
-  std::string longer() { return fmt::format("%rd{}", below(kLongs)); }
-  std::string single() { return fmt::format("%f{}", below(kSingles)); }
-  std::string twice() { return fmt::format("%fd{}", below(kDoubles)); }
-  std::string predicate() { return fmt::format("%p{}", below(kPredicates)); }
-  std::string word_or_constant();
-  template <class... T>
-  void line(fmt::format_string<T...> format, T&&... values) {
-    text_ += "  " + guard_ + fmt::format(format, std::forward<T>(values)...) + ";\n";
-  }
-
-  void start();
-  void finish();
-  void statements(int depth, int count, bool together);
-  void statement(int depth, bool together);
-  void word_operation();
-  void short_conversions(const std::string& d, const std::string& a);
-  void long_operation();
-  void real_operation();
-  void predicate_operation();
-  void access();
-  void vector_access();
-  void copy();
-  void warp_operation();
-  void rare(bool together);
-  void branch(int depth);
-  void loop(int depth, bool together);
-
-  std::mt19937_64 random_;
-  std::string text_, guard_;
-  int labels_ = 0;
-};
-
-std::string Generator::word_or_constant() {
+std::string KernelGenerator::word_or_constant() {
   if (chance(60)) return word();
   return chance(70) ? std::to_string(below(40))
                     : std::to_string(static_cast<std::int32_t>(random_()));
 }
 
-void Generator::word_operation() {
+void KernelGenerator::word_operation() {
   const std::string d = word(), a = word(), b = word_or_constant(), c = word();
   switch (below(14)) {
     case 0:
@@ -105,14 +53,14 @@ void Generator::word_operation() {
 }
 
 /// By way of registers of 16 bits, or between parts of words.
-void Generator::short_conversions(const std::string& d, const std::string& a) {
+void KernelGenerator::short_conversions(const std::string& d, const std::string& a) {
   if (chance(40)) return line("cvt.{} {}, {}", pick({"u32.u8", "s32.s16", "s32.u32"}), d, a);
   line("cvt.{} %h0, {}", pick({"u16.u32", "s16.s32", "u16.s32", "u8.u32"}), a);
   line("mov.{} %h1, %h0", pick({"u16", "s16", "b16"}));
   line("cvt.{} {}, %h1", pick({"u32.u16", "s32.s16", "s32.u16"}), d);
 }
 
-void Generator::long_operation() {
+void KernelGenerator::long_operation() {
   const std::string d = longer(), a = longer(), b = longer();
   switch (below(11)) {
     case 0:
@@ -142,7 +90,7 @@ void Generator::long_operation() {
   }
 }
 
-void Generator::real_operation() {
+void KernelGenerator::real_operation() {
   if (chance(25)) {
     const std::string d = twice(), a = twice(), b = twice(), c = twice();
     if (chance(30)) return line("fma.rn.f64 {}, {}, {}, {}", d, a, b, c);
@@ -172,7 +120,7 @@ void Generator::real_operation() {
   }
 }
 
-void Generator::predicate_operation() {
+void KernelGenerator::predicate_operation() {
   const std::string d = predicate(), a = predicate(), b = predicate();
   switch (below(5)) {
     case 0:
@@ -193,77 +141,8 @@ void Generator::predicate_operation() {
   }
 }
 
-/// Mostly inside the data; a few go beyond.
-void Generator::access() {
-  const bool shared = chance(50);
-  const std::string index =
-      chance(60) ? std::string(pick({"%tid.x", "%laneid", "%ctaid.x"})) : word();
-  if (chance(15)) {  // a signed division by eight
-    line("shr.s32 %i, {}, 31", index);
-    line("shr.u32 %i, %i, 29");
-    line("add.s32 %i, %i, {}", index);
-    line("shr.s32 %i, %i, 3");
-  } else {
-    line("mov.u32 %i, {}", index);
-  }
-  if (chance(97)) line("and.b32 %i, %i, {}", chance(50) ? 63 : 255);
-  if (chance(30))
-    line("mad.lo.u32 %i, {}, 16, %i", chance(50) ? std::string("%ctaid.x") : std::string("3"));
-  const unsigned offset = below(8) * 8;
-  const std::string_view type = pick({"u32", "f32", "u32", "f32", "u64", "f64", "u8", "s16"});
-  const bool wide = type == "u64" || type == "f64";
-  const std::string data = type == "f32"   ? single()
-                           : type == "f64" ? twice()
-                           : wide          ? longer()
-                                           : word();
-  std::string address;
-  if (shared) {
-    line("shl.b32 %i, %i, {}", wide ? 3 : 2);
-    line("add.u32 %i, %i, %base");
-    address = fmt::format("[%i+{}]", offset);
-  } else {
-    line("mul.wide.u32 %at, %i, {}", wide ? 8 : 4);
-    line("add.s64 %at, %at, %data");
-    address = fmt::format("[%at+{}]", offset);
-  }
-  const std::string_view space = shared ? "shared" : "global";
-  if (chance(60)) {
-    line("ld.{}.{} {}, {}", space, type, data, address);
-  } else {
-    line("st.{}.{} {}, {}", space, type == "s16" ? "u16" : type, address, data);
-  }
-}
-
-void Generator::vector_access() {
-  line("and.b32 %i, {}, 31", pick({"%tid.x", "%r1", "%r2"}));
-  line("shl.b32 %i, %i, 4");
-  line("add.u32 %i, %i, %base");
-  if (chance(60)) {
-    line("ld.shared.v4.f32 {{%f0, %f1, %f2, %f3}}, [%i]");
-  } else {
-    line("st.shared.v2.u32 [%i+8], {{{}, {}}}", word(), word());
-  }
-}
-
-/// cp.async: at tid or at a place that the data say.
-void Generator::copy() {
-  const unsigned bytes = 4u << below(3);
-  line("and.b32 %i, {}, 63", pick({"%tid.x", "%laneid", "%r1", "%r2"}));
-  line("mul.wide.u32 %at, %i, {}", chance(80) ? bytes : 16);
-  line("add.s64 %at, %at, %data");
-  line("mad.lo.u32 %i, %i, {}, %base", chance(80) ? bytes : 16);
-  const unsigned offset = bytes * below(4);
-  if (bytes == 16 && chance(70)) {
-    line("cp.async.cg.shared.global [%i+{}], [%at+{}], 16", offset, 16 * below(9));
-  } else {
-    line("cp.async.ca.shared.global [%i+{}], [%at+{}], {}", offset, bytes * below(9), bytes);
-  }
-  if (chance(30)) line("cp.async.commit_group");
-  if (chance(30)) line("cp.async.wait_group {}", below(2));
-}
-
 /// All lanes of the warp exchange values.
-void Generator::warp_operation() {
+void KernelGenerator::warp_operation() {
   const std::string d = word(), a = word();
   switch (below(9)) {
     case 0:
@@ -293,7 +172,7 @@ void Generator::warp_operation() {
   }
 }
 
-void Generator::rare(bool together) {
+void KernelGenerator::rare(bool together) {
   switch (below(9)) {
     case 0:
       if (chance(50)) {
@@ -327,7 +206,7 @@ void Generator::rare(bool together) {
   }
 }
 
-void Generator::branch(int depth) {
+void KernelGenerator::branch(int depth) {
   const int label = labels_++;
   const bool both = chance(50);
   const std::string guard = chance(40) ? "%b" : predicate();
@@ -346,7 +225,7 @@ void Generator::branch(int depth) {
 }
 
 /// As often for all lanes, or for each as its lane number says.
-void Generator::loop(int depth, bool together) {
+void KernelGenerator::loop(int depth, bool together) {
   const int label = labels_++;
   const bool uniform = together && chance(70);
   const std::string count = fmt::format("%n{}", depth);
@@ -364,7 +243,7 @@ void Generator::loop(int depth, bool together) {
   text_ += fmt::format("  @%q bra L{};\n", label);
 }
 
-void Generator::statement(int depth, bool together) {
+void KernelGenerator::statement(int depth, bool together) {
   const unsigned kind = below(100);
   if (depth < 3 && kind < 6) return branch(depth);
   if (depth < 3 && kind < 14) return loop(depth, together);
@@ -380,7 +259,7 @@ void Generator::statement(int depth, bool together) {
   } else if (kind < 92) {
     access();
   } else if (kind < 95) {
-    vector_access();
+    chance(50) ? vector_access() : row();
   } else {
     const bool guarded = !guard_.empty();
     rare(together && !guarded);
@@ -388,11 +267,11 @@ void Generator::statement(int depth, bool together) {
   guard_.clear();
 }
 
-void Generator::statements(int depth, int count, bool together) {
+void KernelGenerator::statements(int depth, int count, bool together) {
   for (int i = 0; i < count; ++i) statement(depth, together);
 }
 
-void Generator::start() {
+void KernelGenerator::start() {
   line("ld.param.u64 %data, [data]");
   line("ld.param.u64 %results, [results]");
   line("mov.u32 %base, tile");
@@ -410,7 +289,7 @@ void Generator::start() {
 }
 
 /// Every register of each thread.
-void Generator::finish() {
+void KernelGenerator::finish() {
   line("mul.lo.u32 %n0, %ntid.y, %ntid.x");
   line("mad.lo.u32 %i, %tid.y, %ntid.x, %tid.x");
   line("mad.lo.u32 %i, %ctaid.x, %n0, %i");
@@ -428,7 +307,7 @@ void Generator::finish() {
   line("ret");
 }
 
-std::string Generator::kernel() {
+std::string KernelGenerator::kernel() {
   start();
   statements(0, 20 + static_cast<int>(below(25)), true);
   finish();
@@ -441,10 +320,8 @@ std::string Generator::kernel() {
       kWords, kLongs, kSingles, kDoubles, kPredicates, text_);
 }
 
-}  // namespace
-
 std::string random_kernel(std::uint64_t seed) {
-  return Generator(seed).kernel();
+  return KernelGenerator(seed).kernel();
 }
 
 }  // namespace tilescope::emulator::test

@@ -20,8 +20,10 @@ void StripEmitter::emit() {
   };
   if (std::none_of(segment_.items.begin(), segment_.items.end(), works)) return;
   choose_pointers();
+  find_rows();
   for (strip_ = 0; strip_ < 4; ++strip_) {
     cache_.begin_strip(strip_);
+    for (Row& row : rows_) row.loaded = false;
     for (const Item& item : segment_.items) {
       if (!works(item)) continue;
       operation(item);

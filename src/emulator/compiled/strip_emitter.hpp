@@ -1,6 +1,9 @@
 // The second step of a segment: vectors, eight lanes at a time through all operations.
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include "emulator/compiled/vector_cache.hpp"
 
 namespace tilescope::emulator::compiled {
@@ -44,9 +47,12 @@ class StripEmitter {
   void extend_low(const Item& item, int half);
 
   // loads: strip_loads.cpp
+  void find_rows();
+  bool may_be_early(std::size_t first, std::size_t item) const;
   void load(const Item& item);
   bool is_spread(const Item& item) const;
-  void load_spread(const Item& item);
+  bool load_row(const Item& item);
+  void load_spread(const Item& item, const int* to);
   void load_words(const Item& item, std::size_t element, int to);
   void load_four_words(int to, Gpr pointer, const std::int64_t* at_lane);
   void load_longs(const Item& item, std::size_t element, int half, int to);
@@ -60,6 +66,13 @@ class StripEmitter {
   const Segment& segment_;
   VectorCache cache_;
   std::vector<int> pointers_;  ///< by group: a register that has its pointer, or -1
+  /// Loads of neighbouring words through the same register, in ascending order of their words.
+  struct Row {
+    std::array<std::size_t, 4> items;
+    bool loaded = false;  ///< for this strip
+  };
+  std::vector<Row> rows_;
+  std::vector<int> row_of_;  ///< by item; -1: none
   int strip_ = 0;
 };
 

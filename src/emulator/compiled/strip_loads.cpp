@@ -1,5 +1,9 @@
 // Loads through addresses of known shape: where eight or four lanes read neighbours, or all the
 // same, one instruction loads them.
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "emulator/compiled/strip_emitter.hpp"
 
 namespace tilescope::emulator::compiled {
@@ -8,6 +12,8 @@ namespace {
 Source ymm(int number) {
   return Source::ymm(number);
 }
+
+constexpr std::size_t kFarApart = 100;  ///< items: their vectors would not stay in registers
 
 bool are_apart(const std::int64_t* at_lane, int lanes, std::int64_t step) {
   for (int i = 1; i < lanes; ++i) {
@@ -32,19 +38,73 @@ std::int64_t StripEmitter::displacement(const Item& item, std::size_t element, i
          shapes_.difference(group.shape, lane, group.address_bytes);
 }
 
-/// Each lane reads four words, and neither all lanes the same ones nor single words a row of them.
-bool StripEmitter::is_spread(const Item& item) const {
-  if (item.operation->width != 4 || item.operation->out.size() != 4) return false;
-  std::int64_t at_lane[8];
-  for (int i = 0; i < 8; ++i) at_lane[i] = displacement(item, 0, strip_ * 8 + i);
-  return !are_apart(at_lane, 4, 0) || !are_apart(at_lane + 4, 4, 0);
+/// Loads of four neighbouring words are one row for each lane, in whatever order they come. The
+/// first of them then loads all four.
+void StripEmitter::find_rows() {
+  rows_.clear();
+  row_of_.assign(segment_.items.size(), -1);
+  std::map<std::pair<int, std::int64_t>, std::size_t> words;  // by group and offset
+  for (std::size_t i = 0; i < segment_.items.size(); ++i) {
+    const Item& item = segment_.items[i];
+    const Operation& operation = *item.operation;
+    if (operation.act != Act::load || item.way != Way::access || item.dead ||
+        operation.width != 4 || operation.out.size() != 1 || item.out_slots[0] != kNoSlot ||
+        item.out_next[0] == kNever) {
+      continue;
+    }
+    words.try_emplace({item.group, operation.code->offset}, i);
+  }
+  for (auto word = words.begin(); word != words.end();) {
+    Row row;
+    std::size_t found = 0;
+    auto next = word;
+    for (; found < row.items.size() && next != words.end(); ++found, ++next) {
+      const auto& [group, offset] = next->first;
+      const auto more = static_cast<std::int64_t>(found * 4);
+      if (group != word->first.first || offset != word->first.second + more) break;
+      row.items[found] = next->second;
+    }
+    const std::size_t first = *std::min_element(row.items.begin(), row.items.begin() + found);
+    const bool early = std::all_of(row.items.begin(), row.items.begin() + found,
+                                   [&](std::size_t i) { return may_be_early(first, i); });
+    if (found == row.items.size() && early) {
+      for (const std::size_t i : row.items) row_of_[i] = static_cast<int>(rows_.size());
+      rows_.push_back(row);
+      word = next;
+    } else {
+      ++word;
+    }
+  }
 }
 
-/// Four words of eight lanes: the lanes' rows of four are turned into vectors of eight.
-void StripEmitter::load_spread(const Item& item) {
+/// The item may write its result where item `first` stands: nothing between reads or writes that
+/// register.
+bool StripEmitter::may_be_early(std::size_t first, std::size_t item) const {
+  if (item - first > kFarApart) return false;
+  const std::uint32_t reg = segment_.items[item].operation->out[0];
+  for (std::size_t i = first; i < item; ++i) {
+    const Operation& operation = *segment_.items[i].operation;
+    for (const auto* list : {&operation.in, &operation.out}) {
+      if (std::find(list->begin(), list->end(), reg) != list->end()) return false;
+    }
+  }
+  return true;
+}
+
+/// There are four lanes that neither read the same word nor neighbouring ones.
+bool StripEmitter::is_spread(const Item& item) const {
+  std::int64_t at_lane[8];
+  for (int i = 0; i < 8; ++i) at_lane[i] = displacement(item, 0, strip_ * 8 + i);
+  const auto is_simple = [](const std::int64_t* lanes) {
+    return are_apart(lanes, 4, 0) || are_apart(lanes, 4, 4);
+  };
+  return !is_simple(at_lane) || !is_simple(at_lane + 4);
+}
+
+/// Four words of eight lanes from `item` on: the lanes' rows of four are turned into vectors of
+/// eight.
+void StripEmitter::load_spread(const Item& item, const int* to) {
   const Gpr from = pointer(item);
-  int to[4];
-  for (std::size_t i = 0; i < 4; ++i) to[i] = cache_.define(item, i, 0, false);
   for (int row = 0; row < 4; ++row) {
     const int lane = strip_ * 8 + row;
     a_.vector(vmovups_half, to[row], 0, at(from, displacement(item, 0, lane)));
@@ -61,8 +121,28 @@ void StripEmitter::load_spread(const Item& item) {
   a_.vector(vshufps, to[1], kScratch, ymm(kScratch2), kHigh);
 }
 
+/// True where the item's word comes, or has come, with a row of them.
+bool StripEmitter::load_row(const Item& item) {
+  const int number = row_of_[static_cast<std::size_t>(&item - segment_.items.data())];
+  if (number < 0) return false;
+  Row& row = rows_[static_cast<std::size_t>(number)];
+  const Item& first = segment_.items[row.items[0]];
+  if (row.loaded || !is_spread(first)) return row.loaded;
+  int to[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    to[i] = cache_.define(segment_.items[row.items[i]], 0, 0, false);
+  }
+  load_spread(first, to);
+  return row.loaded = true;
+}
+
 void StripEmitter::load(const Item& item) {
-  if (is_spread(item)) return load_spread(item);
+  if (load_row(item)) return;
+  if (item.operation->width == 4 && item.operation->out.size() == 4 && is_spread(item)) {
+    int to[4];
+    for (std::size_t i = 0; i < 4; ++i) to[i] = cache_.define(item, i, 0, false);
+    return load_spread(item, to);
+  }
   for (std::size_t i = 0; i < item.operation->out.size(); ++i) {
     if (item.out_next[i] == kNever) continue;
     switch (item.operation->width) {
