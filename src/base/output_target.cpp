@@ -77,6 +77,12 @@ std::string explain_write_failure(int code, const std::string& folder) {
   }
 }
 
+std::string explain_open_failure(int code, const std::string& path, const std::string& folder) {
+  std::error_code failed;
+  if (!fs::exists(path, failed)) return explain_write_failure(code, folder);
+  return fmt::format("{} is in the way ({}); remove it", quoted(path), system_error_text(code));
+}
+
 OutputTarget resolve_output_target(const std::string& path) {
   if (path.empty()) cannot_write(path, "the name is empty", ErrorKind::usage);
   if (path == "-") {

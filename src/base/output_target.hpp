@@ -35,5 +35,8 @@ int keep_permissions(const FileDescriptor& file, const struct stat& old);
 
 /// The line for errno `code` met while writing to `path`.
 std::string explain_write_failure(int code, const std::string& folder);
+/// The same for `path` in that folder, which cannot be opened. It names a file that is in the way,
+/// since names that begin with a dot are easily overlooked.
+std::string explain_open_failure(int code, const std::string& path, const std::string& folder);
 
 }  // namespace tilescope

@@ -39,6 +39,37 @@ void ArrayOptions::declare_devices(const Options& add) {
       "Share the list among these: all (every GPU), or a list such as cuda:0,cuda:1");
 }
 
+void ArrayOptions::declare_resume(const Options& add, bool in_a_file) {
+  if (in_a_file) {
+    add("--resume FILE", resume.file,
+        "Ranks keep what they have computed in FILE until the end, and continue from it after an "
+        "interruption");
+  } else {
+    add("--resume", resume.is_wanted,
+        "Ranks keep finished parts on disk and continue from them after an interruption");
+  }
+  add("--band ELEMENTS", resume.band,
+      "With --resume: elements that ranks compute and keep at a time (default: 2^28; rounded up to "
+      "multiples of 65,536, and to a thousandth of the list)",
+      within(std::int64_t{1}, std::int64_t{1} << 33));
+}
+
+std::optional<ranks::Launcher> ArrayOptions::launcher() const {
+  auto found = ranks::find_launcher(resumes() ? 1 : 2);
+  const char* other = resumes() ? "--resume" : resume.band != 0 ? "--band" : nullptr;
+  if (!found && other != nullptr) {
+    throw usage_error("{} is for ranks that mpirun started, and there are none", other);
+  }
+  return found;
+}
+
+ranks::ListResume ArrayOptions::resume_of(const std::string& purpose) const {
+  ranks::ListResume all = resume;
+  all.is_wanted = resumes();
+  all.purpose = purpose;
+  return all;
+}
+
 std::vector<std::shared_ptr<Device>> ArrayOptions::open_several() const {
   if (device_memory > 0) throw usage_error("--devices does not work with --device-memory");
   return open_devices(devices);
@@ -49,6 +80,7 @@ void ArrayOptions::require_for_ranks() const {
                       : !devices.empty() ? "--devices"
                                          : nullptr;
   if (other != nullptr) throw usage_error("{} does not work with ranks of mpirun", other);
+  if (resume.band != 0 && !resumes()) throw usage_error("--band is for --resume");
 }
 
 transfer::StreamOptions streaming(const ArrayOptions& options, const Device& device, double bytes) {
@@ -84,6 +116,7 @@ Place place_of(const ranks::RankList& list, const ranks::ListOutcome& ran, Outco
   outcome.details.set("ranks", ran.ranks)
       .set("hosts", ran.hosts)
       .set("rank_device", kind_name(list.device_kind()));
+  if (list.is_kept()) outcome.details.set("bands", ran.bands).set("bands_kept", ran.bands_kept);
   return {fmt::format("{} host{}", ran.hosts, ran.hosts == 1 ? "" : "s"),
           list.device_kind() != DeviceKind::emulated};
 }

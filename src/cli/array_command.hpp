@@ -26,6 +26,7 @@ namespace tilescope::cli {
 struct ArrayOptions {
   std::string output, device = "auto", devices, variant, json;
   std::uint64_t device_memory = 0;
+  ranks::ListResume resume;
 
   /// Declares -o/--output FILE, required.
   void declare_output(const Options& add, const char* type_name = "Y.npy");
@@ -35,6 +36,14 @@ struct ArrayOptions {
   void declare_memory(const Options& add);
   /// Declares --devices.
   void declare_devices(const Options& add);
+  /// Declares --band and, unless the command has a --resume of its own, --resume FILE.
+  void declare_resume(const Options& add, bool in_a_file);
+  /// The launcher of this process, if it is one of several ranks, or one that continues their work.
+  /// Throws Error(usage) for options of ranks where there are none.
+  std::optional<ranks::Launcher> launcher() const;
+  bool resumes() const { return resume.is_wanted || !resume.file.empty(); }
+  /// What ranks keep of the computation that `purpose` describes.
+  ranks::ListResume resume_of(const std::string& purpose) const;
   /// The devices of --devices. Throws Error(usage) for options that do not fit it.
   std::vector<std::shared_ptr<Device>> open_several() const;
   /// Throws Error(usage) for options that ranks of mpirun cannot honour.

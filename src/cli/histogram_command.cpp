@@ -60,10 +60,11 @@ struct HistogramCommand {
     options.declare_run(add);
     options.declare_devices(add);
     options.declare_memory(add);
+    options.declare_resume(add, true);
   }
 
   int run() const {
-    if (const auto launcher = ranks::find_launcher()) return run_ranks(*launcher);
+    if (const auto launcher = options.launcher()) return run_ranks(*launcher);
     const Source source = open();
     const ConstArrayView& x = source.elements;
     if (!options.devices.empty()) {
@@ -96,7 +97,7 @@ struct HistogramCommand {
                                .require_unchanged = [&] { source->require_unchanged(); }};
     return on_ranks(launcher, [&](const ranks::Session& session, bool is_first) {
       ranks::together(session, [&] { options.require_for_ranks(); });
-      ranks::RankList shared(session, list, options.device);
+      ranks::RankList shared(session, list, options.device, options.resume_of(purpose()));
       // Every rank gets the same extremes, and so the same range, or the same Error.
       Bins wanted;
       double least = 0.0, most = 0.0;
@@ -115,7 +116,14 @@ struct HistogramCommand {
       Outcome outcome;
       const Place place = place_of(shared, ran, outcome);
       finish(shared.type(), shared.count(), wanted, result, ran.report, place, std::move(outcome));
+      shared.forget();
     });
+  }
+
+  /// What the counts depend on beside the file.
+  std::string purpose() const {
+    return fmt::format("histogram of {} bins, range {}, letters {}, bytes {}", bins.count,
+                       fmt::join(range, ","), bins.letters, as_bytes);
   }
 
   /// Writes and shows the counts. `outcome` has what is special to the place.
@@ -202,6 +210,7 @@ const Command histogram_command{"histogram", "Count how often elements fall into
                                 "tilescope histogram picture.png --bins 16\n"
                                 "tilescope histogram x.npy --bins 100 --range -1,1 -o counts.npy\n"
                                 "tilescope histogram book.txt --text --json -\n"
-                                "mpirun -n 4 tilescope histogram x.npy --range -1,1"};
+                                "mpirun -n 4 tilescope histogram x.npy --range -1,1\n"
+                                "mpirun -n 4 tilescope histogram x.npy --resume counts.kept"};
 
 }  // namespace tilescope::cli

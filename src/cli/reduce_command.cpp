@@ -29,10 +29,11 @@ struct ReduceCommand {
     options.declare_run(add);
     options.declare_devices(add);
     options.declare_memory(add);
+    options.declare_resume(add, true);
   }
 
   int run() const {
-    if (const auto launcher = ranks::find_launcher()) return run_ranks(*launcher);
+    if (const auto launcher = options.launcher()) return run_ranks(*launcher);
     const NpyFile file = open();
     if (!options.devices.empty()) {
       require_no_variant("--devices");
@@ -57,13 +58,15 @@ struct ReduceCommand {
         options.require_for_ranks();
         require_no_variant("ranks of mpirun");
       });
-      ranks::RankList shared(session, list, options.device);
+      ranks::RankList shared(session, list, options.device,
+                             options.resume_of("reduce " + operation));
       const Reduced result = shared.reduce(reduction());
       const ranks::ListOutcome ran = shared.finish();
       if (!is_first) return;
       Outcome outcome;
       const Place place = place_of(shared, ran, outcome);
       print(*file, result, ran.report, place, std::move(outcome));
+      shared.forget();
     });
   }
 
@@ -132,6 +135,7 @@ const Command reduce_command{
     "tilescope reduce x.npy\n"
     "tilescope reduce x.npy --op argmax --json -\n"
     "tilescope reduce x.npy --devices all\n"
-    "mpirun -n 4 tilescope reduce x.npy"};
+    "mpirun -n 4 tilescope reduce x.npy\n"
+    "mpirun -n 4 tilescope reduce x.npy --resume sum.kept"};
 
 }  // namespace tilescope::cli

@@ -40,10 +40,11 @@ struct SaxpbCommand {
     options.declare_run(add);
     options.declare_devices(add);
     options.declare_memory(add);
+    options.declare_resume(add, false);
   }
 
   int run() const {
-    if (const auto launcher = ranks::find_launcher()) return run_ranks(*launcher);
+    if (const auto launcher = options.launcher()) return run_ranks(*launcher);
     require_fitting();
     if (values) return compare();
     const NpyFile file = open();
@@ -71,7 +72,9 @@ struct SaxpbCommand {
         options.require_for_ranks();
         require_fitting();
       });
-      ranks::RankList shared(session, list, options.device);
+      ranks::RankList shared(
+          session, list, options.device,
+          options.resume_of(fmt::format("saxpb {} {} {}", a, b, named().variant)));
       shared.saxpb(a, b, named(), options.output, file ? file->header() : NpyHeader{});
       const ranks::ListOutcome ran = shared.finish();
       if (!is_first) return;
@@ -166,6 +169,7 @@ const Command saxpb_command{
     "1,024 threads: --nblocks 1 --nvals 2048 cannot be launched.",
     "tilescope saxpb x.npy -a 2 -b 1 -o y.npy\n"
     "tilescope saxpb --nblocks 8 --nvals 8192 --niters 100 --device emulated\n"
-    "mpirun -n 4 tilescope saxpb x.npy -a 2 -b 1 -o y.npy"};
+    "mpirun -n 4 tilescope saxpb x.npy -a 2 -b 1 -o y.npy\n"
+    "mpirun -n 4 tilescope saxpb x.npy -a 2 -b 1 -o y.npy --resume"};
 
 }  // namespace tilescope::cli

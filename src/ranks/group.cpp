@@ -31,16 +31,16 @@ std::vector<std::string> plugin_paths(const std::string& file) {
 
 }  // namespace
 
-std::optional<Launcher> find_launcher() {
+std::optional<Launcher> find_launcher(int least) {
   const char* const plugin = std::getenv("TILESCOPE_MPI");
   if (plugin != nullptr && *plugin == '\0') return std::nullopt;
   // Slurm's srun sets what the MPI asks of it: PMIx for Open MPI, PMI for MPICH.
   const bool has_pmix = std::getenv("PMIX_RANK") != nullptr;
-  if (number_in("OMPI_COMM_WORLD_SIZE") > 1 ||
-      (has_pmix && number_in("SLURM_STEP_NUM_TASKS") > 1)) {
+  if (number_in("OMPI_COMM_WORLD_SIZE") >= least ||
+      (has_pmix && number_in("SLURM_STEP_NUM_TASKS") >= least)) {
     return Launcher{"Open MPI", "libtilescope_mpi_openmpi.so", "libopenmpi-dev"};
   }
-  if (number_in("PMI_SIZE") > 1) {
+  if (number_in("PMI_SIZE") >= least) {
     return Launcher{"MPICH", "libtilescope_mpi_mpich.so", "libmpich-dev"};
   }
   return std::nullopt;

@@ -18,8 +18,8 @@ struct Launcher {
   std::string plugin;  ///< "libtilescope_mpi_openmpi.so"
   std::string debian;  ///< the package that has the MPI
 };
-/// Nothing for a process without others, and where $TILESCOPE_MPI is empty.
-std::optional<Launcher> find_launcher();
+/// Nothing for a process that is one of fewer than `least`, and where $TILESCOPE_MPI is empty.
+std::optional<Launcher> find_launcher(int least = 2);
 
 /// Bytes on their way to all ranks of a group. The memory stays where it is until they are there.
 class Transfer {

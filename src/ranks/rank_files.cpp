@@ -1,13 +1,16 @@
 #define XXH_INLINE_ALL  // header-only: nothing to find at run time
 #include "ranks/rank_files.hpp"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/errors.hpp"
+#include "base/file.hpp"
 #include "base/mapped_file.hpp"
+#include "base/text.hpp"
 
 namespace tilescope::ranks {
 
@@ -21,6 +24,12 @@ bool all_exist(std::initializer_list<std::string> paths) {
 std::uint64_t digest_of(const std::string& path) {
   const MappedFile file(path);
   return XXH3_64bits(file.bytes().data(), file.bytes().size());
+}
+
+std::string named_state_of(const std::string& path) {
+  const FileStamp stamp = stamp_of(open_regular_file(path), path);
+  return fmt::format("{} {} {}.{}", printable(path, 200), stamp.size, stamp.modified_s,
+                     stamp.modified_ns);
 }
 
 void require_same(bool is_same, const std::string& path, const Session& session) {

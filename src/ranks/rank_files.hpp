@@ -20,6 +20,10 @@ bool all_exist(std::initializer_list<std::string> paths);
 /// A file's contents as one number, to compare them between machines. Throws as MappedFile.
 std::uint64_t digest_of(const std::string& path);
 
+/// A file's name and state, by which a journal knows it: "A.npy 1280 1795867200.5". Throws as
+/// open_regular_file().
+std::string named_state_of(const std::string& path);
+
 /// Throws Error(bad_input) for a file that differs from rank 0's.
 void require_same(bool is_same, const std::string& path, const Session& session);
 

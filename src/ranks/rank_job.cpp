@@ -6,9 +6,7 @@
 #include <optional>
 
 #include "base/errors.hpp"
-#include "base/file.hpp"
 #include "base/openblas.hpp"
-#include "base/text.hpp"
 #include "io/npy_header.hpp"
 #include "operations/gemm/product/cpu_product.hpp"
 #include "operations/gemm/product/quantised_problem.hpp"
@@ -150,10 +148,7 @@ class Job {
          {std::pair{files_.a, files_.transpose_a}, std::pair{files_.b, files_.transpose_b},
           std::pair{files_.bias, false}}) {
       if (path.empty()) continue;
-      const FileStamp stamp = stamp_of(open_regular_file(path), path);
-      text +=
-          fmt::format("; {}{} {} {}.{}", printable(path, 200), is_transposed ? " transposed" : "",
-                      stamp.size, stamp.modified_s, stamp.modified_ns);
+      text += fmt::format("; {}{}", is_transposed ? "transposed " : "", named_state_of(path));
     }
     return text + fmt::format("; activation {}", static_cast<int>(options_.activation));
   }

@@ -22,9 +22,9 @@ RankOutput::RankOutput(const std::string& path, const NpyHeader& header)
 }
 
 RankOutput::RankOutput(const std::string& path, const NpyHeader& header, const std::string& purpose,
-                       std::int64_t bands)
+                       std::int64_t bands, std::string_view subject)
     : front_bytes_(io::npy_front(header).size()),
-      resumable_(std::in_place, path, header, purpose, bands),
+      resumable_(std::in_place, path, header, purpose, bands, subject),
       token_(create_temporary(resolve_output_target(path), path)),
       removal_(token()) {}
 
@@ -43,7 +43,7 @@ std::string RankOutput::temporary() const {
 
 std::byte* RankOutput::elements() {
   if (whole_) return whole_->map().data() + front_bytes_;
-  return static_cast<std::byte*>(resumable_->matrix().mutable_data());
+  return resumable_->elements();
 }
 
 void RankOutput::mark_done(std::int64_t band) {

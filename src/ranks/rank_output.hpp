@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tilescope/npy.hpp>
 
 #include "base/cleanup.hpp"
@@ -23,10 +24,10 @@ class RankOutput {
  public:
   /// It is complete or absent. Errors as OutputFile's.
   RankOutput(const std::string& path, const NpyHeader& header);
-  /// Finished bands of columns stay for a later run with the same `purpose`. Errors as
+  /// Finished bands stay for a later run with the same `purpose`. `subject` and errors as
   /// ResumableNpy's.
   RankOutput(const std::string& path, const NpyHeader& header, const std::string& purpose,
-             std::int64_t bands);
+             std::int64_t bands, std::string_view subject = "product");
   ~RankOutput();
   RankOutput(const RankOutput&) = delete;
   RankOutput& operator=(const RankOutput&) = delete;

@@ -80,6 +80,17 @@ TEST_F(ResumableNpyTest, AnotherPurposeIsRefused) {
   EXPECT_NE(what.find("another product"), std::string::npos) << what;
 }
 
+TEST_F(ResumableNpyTest, ALineThatIsNoTileIsDamage) {
+  { ResumableNpy(path_, header_, "x", 3).flush(); }
+  const std::string journal = folder_ / ".c.npy.journal", text = read_file(journal);
+  for (const char* line : {"3", "1x", "", "-1", "one"}) {
+    write_file(journal, text + "0\n" + line + "\n");
+    const std::string why =
+        error_of(ErrorKind::bad_input, [&] { ResumableNpy(path_, header_, "x", 3); });
+    EXPECT_NE(why.find("is damaged in line 3"), std::string::npos) << why;
+  }
+}
+
 TEST_F(ResumableNpyTest, OneProcessAtATime) {
   ResumableNpy first(path_, header_, "x", 3);
   const std::string what =

@@ -105,14 +105,15 @@ class Hosts(unittest.TestCase):
         self.check()
         self.check("--resume", "--band", "200")
 
-    def check_lists(self):
+    def check_lists(self, resumes=False):
         """The commands on one list, beside one process."""
         for name, *arguments in (
                 ("sum", "reduce", "x.npy"), ("place", "reduce", "x.npy", "--op", "argmax"),
                 ("counts", "histogram", "x.npy", "--bins", "100"),
                 ("saxpb", "saxpb", "x.npy", "-a", "0.3", "-b", "0.1", "-o", "y.npy")):
             with self.subTest(name=name):
-                result = self.run_ranks(*arguments, "--json", "-")
+                kept = ["--resume", *([] if name == "saxpb" else ["kept"]), "--band", "65536"]
+                result = self.run_ranks(*arguments, *(kept if resumes else []), "--json", "-")
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 page = json.loads(result.stdout)
                 self.assertEqual((page["ranks"], page["hosts"]), (3, 2))
@@ -130,8 +131,9 @@ class Hosts(unittest.TestCase):
         draw = np.random.default_rng(2)
         np.save(self.path(NAMES[0], "x.npy"), draw.standard_normal(300001).astype(np.float32))
         self.check_lists()
+        self.check_lists(resumes=True)
         shutil.copy(self.path(NAMES[0], "x.npy"), self.path(NAMES[1], "x.npy"))
-        self.check_lists()
+        self.check_lists(resumes=True)
         with open(self.path(NAMES[1], "x.npy"), "r+b") as file:
             file.seek(5000)
             file.write(b"\x01")

@@ -211,6 +211,10 @@ class Mistakes(Lists):
                  ("reduce", "x.npy", "--devices", "emulated", "--device-memory", "1MiB")),
                 ("the cpu device takes no part in a sharded list: use GPUs, or emulated",
                  ("histogram", "x.npy", "--range", "0,1", "--devices", "cpu")),
+                ("--resume is for ranks that mpirun started, and there are none",
+                 ("reduce", "x.npy", "--resume", "kept")),
+                ("--band is for ranks that mpirun started, and there are none",
+                 ("saxpb", "x.npy", "-o", "y.npy", "--band", "7")),
                 ("--devices is for a file, not for --nvals",
                  ("saxpb", "--nvals", "7", "--devices", "emulated"))]:
             with self.subTest(message=message):
