@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <limits>
 
 namespace tilescope {
@@ -23,6 +24,8 @@ std::size_t whole_pages(std::size_t bytes) {
   if (bytes > std::numeric_limits<std::size_t>::max() - 4 * page) return 0;
   return std::max(page, (bytes + page - 1) / page * page);
 }
+
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
 
 }  // namespace
 
@@ -42,6 +45,24 @@ void free_pages(void* pages, std::size_t bytes) noexcept {
   if (pages == nullptr) return;
   const std::size_t page = page_size();
   munmap(static_cast<std::byte*>(pages) - page, whole_pages(bytes) + 2 * page);
+}
+
+void* allocate_large_pages(std::size_t bytes) noexcept {
+  const std::size_t inside = whole_pages(bytes);
+  if (inside == 0 || inside > std::numeric_limits<std::size_t>::max() - kLargePage) return nullptr;
+  void* const all = mmap(nullptr, inside + kLargePage, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  const auto before = static_cast<std::size_t>(-reinterpret_cast<std::uintptr_t>(all) % kLargePage);
+  std::byte* const pages = static_cast<std::byte*>(all) + before;
+  if (before != 0) munmap(all, before);
+  munmap(pages + inside, kLargePage - before);
+  madvise(pages, inside, MADV_HUGEPAGE);  // a hint: small pages serve too
+  return pages;
+}
+
+void free_large_pages(void* pages, std::size_t bytes) noexcept {
+  if (pages != nullptr) munmap(pages, whole_pages(bytes));
 }
 
 bool is_readable(std::uint64_t address) noexcept {

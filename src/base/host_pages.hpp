@@ -12,6 +12,13 @@ void* allocate_pages(std::size_t bytes) noexcept;
 /// `bytes` is the size given to allocate_pages(). Null is allowed.
 void free_pages(void* pages, std::size_t bytes) noexcept;
 
+/// Memory for arrays that are used as a whole, zero-filled, from a multiple of 2 MiB on. Where the
+/// system has large pages it is made of them: rows that lie apart then miss fewer translations.
+/// Null if the system has no more.
+void* allocate_large_pages(std::size_t bytes) noexcept;
+/// `bytes` is the size given to allocate_large_pages(). Null is allowed.
+void free_large_pages(void* pages, std::size_t bytes) noexcept;
+
 /// Whether this process can read memory there. Asks the system, in about 100 ns; touches nothing.
 bool is_readable(std::uint64_t address) noexcept;
 

@@ -18,9 +18,18 @@ namespace {
               fmt::format("this machine has no {} bytes left for '{}'", bytes, name));
 }
 
+/// Sizes that take large pages. Of a larger array a kernel may touch a word here and there, where
+/// each would cost a large page.
+constexpr std::uint64_t kLeastLarge = std::uint64_t{2} << 20, kMostLarge = std::uint64_t{256} << 20;
+
 }  // namespace
 
 Storage Storage::on_heap(std::uint64_t bytes, std::string_view name) {
+  if (bytes >= kLeastLarge && bytes <= kMostLarge) {
+    Storage storage(allocate_large_pages(bytes), Owner::large_pages, bytes);
+    if (storage.data_ == nullptr) throw_no_memory(bytes, name);
+    return storage;
+  }
   // calloc returns zeros, for large sizes without touching the pages.
   Storage storage(std::calloc(bytes == 0 ? 1 : bytes, 1), Owner::heap, bytes);
   if (storage.data_ == nullptr) throw_no_memory(bytes, name);
@@ -36,6 +45,7 @@ Storage Storage::of_pages(std::uint64_t bytes, std::string_view name) {
 Storage::~Storage() {
   if (owner_ == Owner::heap) std::free(data_);
   if (owner_ == Owner::pages) free_pages(data_, bytes_);
+  if (owner_ == Owner::large_pages) free_large_pages(data_, bytes_);
 }
 
 Allocation::Allocation(std::uint64_t address, std::uint64_t bytes, std::string name,

@@ -48,7 +48,7 @@ class Storage {
   std::uint64_t host_address() const { return reinterpret_cast<std::uint64_t>(data_); }
 
  private:
-  enum class Owner : std::uint8_t { heap, pages, other };
+  enum class Owner : std::uint8_t { heap, pages, large_pages, other };
   Storage(void* data, Owner owner, std::uint64_t bytes)
       : data_(data), owner_(owner), bytes_(bytes) {}
 

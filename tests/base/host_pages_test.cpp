@@ -36,6 +36,21 @@ TEST(HostPages, NoBytesAreOnePageAndTooManyAreNone) {
   EXPECT_EQ(allocate_pages(std::size_t{1} << 60), nullptr);
 }
 
+TEST(HostPages, LargeOnesAreZeroAndBeginAtTwoMebibytes) {
+  constexpr std::size_t large = std::size_t{2} << 20, bytes = 2 * large + 5000;
+  auto* const pages = static_cast<unsigned char*>(allocate_large_pages(bytes));
+  ASSERT_NE(pages, nullptr);
+  EXPECT_EQ(address_of(pages) % large, 0u);
+  for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(pages[i], 0);
+  std::memset(pages, 1, bytes);
+  free_large_pages(pages, bytes);
+  EXPECT_FALSE(is_readable(address_of(pages)));
+  EXPECT_FALSE(is_readable(address_of(pages) + bytes - 1));
+  free_large_pages(nullptr, 0);
+  EXPECT_EQ(allocate_large_pages(~std::size_t{0}), nullptr);
+  EXPECT_EQ(allocate_large_pages(std::size_t{1} << 60), nullptr);
+}
+
 TEST(HostPages, TellMemoryOfThisProcessFromOtherAddresses) {
   const int local = 0;
   static const int fixed = 1;
