@@ -6,6 +6,8 @@
 //
 //     TILESCOPE_RANDOM_KERNELS=10000 TILESCOPE_RANDOM_SEED=7
 //       build/tests/test_emulator --gtest_filter='Compiled.RandomKernels'
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "emulator/access_recorder.hpp"
@@ -112,6 +114,59 @@ void expect_equal(const Outcome& a, const Outcome& b) {
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+/// Each lane's address is one of 32 words, in no order; in the last block one lane's is `wrong`,
+/// counted from the begin of the memory.
+std::string stray_lane(std::string_view space, std::string_view address, bool store, int wrong) {
+  const std::string base = space == "global"  ? "ld.param.u64 %base, [data];"
+                           : address == "u64" ? "mov.u64 %base, tile;"
+                                              : "mov.u32 %base, tile;";
+  const std::string access = store ? fmt::format("st.{}.u32 [%at], %word;", space)
+                                   : fmt::format("ld.{}.u32 %word, [%at];", space);
+  return fmt::format(R"(
+    .shared .align 16 .b8 tile[16384];
+    .visible .entry k(.param .u64 data, .param .u64 results) {{
+      .reg .u32 %lane, %word, %block; .reg .u64 %result, %results; .reg .{1} %at, %base, %stray;
+      .reg .pred %last, %fifth;
+      {0}
+      ld.param.u64 %results, [results];
+      mov.u32 %lane, %tid.x;
+      mul.lo.u32 %word, %lane, %lane;
+      mul.lo.u32 %word, %word, 28;
+      and.b32 %word, %word, 124;
+      cvt.{1}.u32 %at, %word;
+      add.{1} %at, %at, %base;
+      add.{1} %stray, %base, {3};
+      mov.u32 %block, %ctaid.x;
+      setp.eq.u32 %last, %block, 23;
+      setp.eq.u32 %fifth, %lane, 5;
+      and.pred %last, %last, %fifth;
+      selp.{1} %at, %stray, %at, %last;
+      {2}
+      mul.wide.u32 %result, %lane, {4};
+      add.u64 %result, %result, %results;
+      st.global.u32 [%result], %word;
+      ret;
+    }})",
+                     base, address, access, wrong, kRandomResultBytes);
+}
+
+TEST(Compiled, LanesOfAnyAddressesStayInside) {
+  const CompileSoon soon;
+  const int end = kRandomDataBytes;
+  for (const auto& [space, address] :
+       {std::pair{"global", "u64"}, std::pair{"shared", "u32"}, std::pair{"shared", "u64"}}) {
+    for (const bool store : {false, true}) {
+      for (const int wrong : {end, end - 2, end - 4, -4, 2}) {
+        SCOPED_TRACE(fmt::format("{} {} {} {}", space, address, store, wrong));
+        const std::string ptx = std::string(kHeader) + stray_lane(space, address, store, wrong);
+        const auto compiled = run(ptx, {{24}, {32}}, Watched::no, false);
+        expect_equal(*compiled, *run(ptx, {{24}, {32}}, Watched::no, true));
+        EXPECT_EQ(compiled->summary.fault_count, wrong == end - 4 ? 0u : 1u);
+      }
+    }
+  }
 }
 
 TEST(Compiled, RandomKernels) {

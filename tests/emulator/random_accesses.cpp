@@ -31,7 +31,10 @@ void KernelGenerator::access() {
   if (shared) {
     line("shl.b32 %i, %i, {}", wide ? 3 : 2);
     line("add.u32 %i, %i, %base");
-    address = fmt::format("[%i+{}]", offset);
+    if (chance(1)) line("add.u32 %i, %i, 2");  // not aligned, for most types
+    const bool is_long = chance(30);
+    if (is_long) line("cvt.u64.u32 %at, %i");
+    address = fmt::format("[{}+{}]", is_long ? "%at" : "%i", offset);
   } else {
     line("mul.wide.u32 %at, %i, {}", wide ? 8 : 4);
     line("add.s64 %at, %at, %data");

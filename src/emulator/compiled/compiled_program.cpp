@@ -99,8 +99,8 @@ const std::vector<FrameRange>& CompiledProgram::frame_resets() {
   return *frame_resets_;
 }
 
-bool CompiledProgram::compile(const Frame& frame, const std::uint8_t* parameters,
-                              std::uint32_t block, std::size_t known) {
+bool CompiledProgram::compile(const Frame& frame, const CompiledState& state, std::uint32_t block,
+                              std::size_t known) {
   const std::lock_guard lock(mutex_);
   CompiledFunction& function = *functions_[frame.index];
   Head& head = function.heads[block];
@@ -108,7 +108,11 @@ bool CompiledProgram::compile(const Frame& frame, const std::uint8_t* parameters
   if (head.regions.size() >= kMostRegions || code_bytes_ > kMostCode) return false;
   const FunctionPlan& plan = this->plan(frame.index);
   if (plan.registers().size() > kMostRegisters) return false;
-  PresentState present{frame.registers, parameters, unstable(function, head, frame.registers)};
+  PresentState present{.frame = frame.registers,
+                       .parameters = state.parameters,
+                       .counters = state.counters,
+                       .lane_accesses = watch_ == AccessWatch::nothing,
+                       .unstable = unstable(function, head, frame.registers)};
   present.values = std::count_if(head.regions.begin(), head.regions.end(), [&](const auto& other) {
                      return has_new_numbers(function, *other, present);
                    }) < kMostNumbers;

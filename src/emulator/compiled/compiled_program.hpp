@@ -81,7 +81,7 @@ class CompiledProgram {
   }
   /// Compiles a region for what the frame holds, unless another thread has added one to the first
   /// `known`; false if there will be no further one.
-  bool compile(const Frame& frame, const std::uint8_t* parameters, std::uint32_t block,
+  bool compile(const Frame& frame, const CompiledState& state, std::uint32_t block,
                std::size_t known);
   AccessWatch watch() const { return watch_; }
   /// Entries left before each block is compiled, by CodeBlock::counter: what earlier launches have

@@ -153,7 +153,7 @@ const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::ui
   }
   const CompiledRegion* first = program_.first(frame, block);
   if (first == nullptr) {
-    if (!program_.compile(frame, state_.parameters, block, 0)) {
+    if (!program_.compile(frame, state_, block, 0)) {
       patience_[counter] = kNotAgain;
       return nullptr;
     }
@@ -273,7 +273,7 @@ void Thread::refuse(const Frame& frame, std::uint32_t block, std::uint32_t count
   Trial& trial = trials_[counter];
   if (++trial.refusals < kRefusals) return;
   trial.refusals = 0;
-  if (!program_.compile(frame, state_.parameters, block, program_.count(frame, block))) {
+  if (!program_.compile(frame, state_, block, program_.count(frame, block))) {
     patience_[counter] = kTrial;
   }
 }

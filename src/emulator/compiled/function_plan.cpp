@@ -32,6 +32,13 @@ FunctionPlan::FunctionPlan(const Program& program, const CodeFunction& function,
   find_only_branches();
 }
 
+bool FunctionPlan::ends_warp(std::uint32_t b) const {
+  const CodeBlock& block = function_.blocks[b];
+  return function_.source->is_entry &&
+         (block.end == BlockEnd::ret || block.end == BlockEnd::exit) &&
+         function_.code[block.body_end].guard == kNone;
+}
+
 std::vector<std::uint32_t> FunctionPlan::successors(std::uint32_t b) const {
   const CodeBlock& block = function_.blocks[b];
   std::vector<std::uint32_t> result;

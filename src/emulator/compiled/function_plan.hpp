@@ -43,6 +43,8 @@ class FunctionPlan {
   std::vector<FrameRange> frame_resets(std::uint32_t bytes) const;
   /// The predicate is read by nothing but branches, and by logic of predicates that are so too.
   bool only_branches(std::uint32_t predicate) const { return only_branches_[predicate]; }
+  /// All lanes that reach the block's end leave the kernel there.
+  bool ends_warp(std::uint32_t block) const;
   /// The blocks that may follow.
   std::vector<std::uint32_t> successors(std::uint32_t block) const;
 

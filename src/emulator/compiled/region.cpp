@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "emulator/compiled/lane_access_emitter.hpp"
 #include "emulator/events.hpp"
 
 namespace tilescope::emulator::compiled {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostBlocks = 64;
 constexpr std::uint32_t kMostOperations = 3000;
+constexpr std::uint64_t kManyRounds = 8;  // of a loop
 
 bool is_constant(const FunctionPlan& plan, std::uint32_t offset) {
   const std::uint32_t reg = plan.registers().find(offset);
@@ -214,20 +216,33 @@ bool assume_values(const FunctionPlan& plan, Region& region, const PresentState&
   return found;
 }
 
+/// Whether the loop has mostly gone round too few times to pay for a region of its own.
+bool is_short(const FunctionPlan& plan, std::uint32_t head, std::uint32_t loop,
+              const BlockCounter* counters) {
+  const auto& blocks = plan.function().blocks;
+  return counters[blocks[loop].counter].executed / kManyRounds <=
+         counters[blocks[head].counter].executed;
+}
+
 /// A loop in the region with an address of unknown shape. When its head is a region's head, the
-/// shapes are what the registers hold there. kNone: there is none.
-std::uint32_t find_poor_loop(const FunctionPlan& plan, Region& region) {
+/// shapes are what the registers hold there. kNone: there is none. Short loops whose accesses have
+/// code for lanes of any addresses stay in the region.
+std::uint32_t find_poor_loop(const FunctionPlan& plan, Region& region,
+                             const PresentState& present) {
   const FactRules rules(plan, region.shapes, region.wanted, region.parameters);
   for (const auto& [b, at_begin] : region.at_begin) {
     const CodeBlock& latch = plan.function().blocks[b];
     if (latch.end != BlockEnd::branch || !latch.backward || latch.target == region.head) continue;
+    const bool short_loop =
+        present.lane_accesses && is_short(plan, region.head, latch.target, present.counters);
     for (auto inner = region.at_begin.lower_bound(latch.target);
          inner != region.at_begin.end() && inner->first <= b; ++inner) {
       const CodeBlock& block = plan.function().blocks[inner->first];
       Facts facts = inner->second;
       for (std::uint32_t i = block.begin; i < block.body_end; ++i) {
         const Operation& operation = plan.operation(i);
-        if (operation.is_access() && rules.way(operation, facts) == Way::call) {
+        if (operation.is_access() && rules.way(operation, facts) == Way::call &&
+            !(short_loop && LaneAccessEmitter::takes(plan, operation))) {
           return latch.target;
         }
         rules.apply(operation, facts);
@@ -273,7 +288,7 @@ Region find_region(const FunctionPlan& plan, std::uint32_t head, const PresentSt
     while (present.values && assume_values(plan, region, present, assumed)) {
       spread_facts(plan, region, Facts(assumed));
     }
-    const std::uint32_t poor = find_poor_loop(plan, region);
+    const std::uint32_t poor = find_poor_loop(plan, region, present);
     if (poor == kNone || !region.contains(poor)) break;
     avoided[poor] = true;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emulator/compiled/facts.hpp"
+#include "emulator/launch_state.hpp"
 
 namespace tilescope::emulator::compiled {
 
@@ -38,6 +39,8 @@ bool continues_inside(const FunctionPlan& plan, std::uint32_t block);
 struct PresentState {
   const std::uint8_t* frame = nullptr;
   const std::uint8_t* parameters = nullptr;  ///< of the kernel
+  const BlockCounter* counters = nullptr;    ///< how often blocks have run, by CodeBlock::counter
+  bool lane_accesses = false;                ///< as LaneAccessEmitter makes them
   std::vector<bool> unstable;                ///< registers that are not assumed to have a shape
   bool values = true;                        ///< numbers may be assumed to stay what they are
 };

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "emulator/compiled/announce_emitter.hpp"
+#include "emulator/compiled/lane_access_emitter.hpp"
 #include "emulator/compiled/runtime_calls.hpp"
 #include "emulator/compiled/shuffle_emitter.hpp"
 #include "emulator/compiled/store_emitter.hpp"
@@ -18,13 +19,6 @@ namespace tilescope::emulator::compiled {
 namespace {
 
 constexpr Gpr kKept[] = {rbx, rbp, r12, r13, r14, r15};
-
-/// All lanes that reach the block's end leave the kernel there.
-bool ends_warp(const FunctionPlan& plan, const CodeBlock& block) {
-  return plan.function().source->is_entry &&
-         (block.end == BlockEnd::ret || block.end == BlockEnd::exit) &&
-         plan.function().code[block.body_end].guard == kNone;
-}
 
 }  // namespace
 
@@ -174,7 +168,15 @@ void RegionEmitter::block(std::uint32_t b) {
     const Segment next = next_segment(plan_, rules_, facts, i, block.body_end, here, numbers_);
     if (next.is_call()) {
       const Operation& operation = *next.items[0].operation;
-      call(reinterpret_cast<std::uint64_t>(&run_operation), operation, before);
+      if (watch_ == AccessWatch::nothing && LaneAccessEmitter::takes(plan_, operation)) {
+        settle(operation, before);
+        const auto lanes =
+            std::make_shared<LaneAccessEmitter>(a_, plan_, operation, numbers_.bounds++);
+        lanes->emit();
+        later([lanes] { lanes->emit_slow(); });
+      } else {
+        call(reinterpret_cast<std::uint64_t>(&run_operation), operation, before);
+      }
     } else {
       segment(next, b, before, here);
     }
@@ -284,7 +286,7 @@ void RegionEmitter::end(std::uint32_t b, const Facts& facts, const RegisterSet& 
     go(b, block.next, false, behind);
   } else if (goes_on && region_.contains(block.next)) {
     wait(b, facts);
-  } else if (ends_warp(plan_, block)) {
+  } else if (plan_.ends_warp(b)) {
     exit({ExitKind::ends, b, block.body_end, 0}, facts, live);
   } else {
     exit({ExitKind::inside, b, block.body_end, 0}, facts, live);

@@ -1,6 +1,7 @@
 #include "emulator/compiled/runtime_calls.hpp"
 
 #include <bit>
+#include <cstring>
 
 #include "emulator/block.hpp"
 #include "emulator/compiled/segment.hpp"
@@ -38,6 +39,16 @@ void run_operation(CompiledState* state, const Code* code) {
     if (w.mask == 0) return;
   }
   code->execute(w, *code);
+}
+
+void run_lanes(CompiledState* state, const Code* code, std::uint32_t bounds) {
+  if (static_cast<Space>(code->space) == Space::global) {
+    std::uint64_t address = 0;
+    std::memcpy(&address, state->frame + code->a, sizeof address);
+    address += static_cast<std::uint64_t>(code->offset);
+    find_bounds(state, bounds, address, code->bytes, 0);
+  }
+  run_operation(state, code);
 }
 
 void run_together(CompiledState* state, const Code* code) {

@@ -17,6 +17,10 @@ std::uint32_t find_bounds(CompiledState* state, std::uint32_t bounds, std::uint6
 /// Runs an instruction by its executor, for the lanes whose guard holds.
 void run_operation(CompiledState* state, const Code* code);
 
+/// Runs an access by its executor. Of global memory the bounds become those of the allocation that
+/// the first lane meets.
+void run_lanes(CompiledState* state, const Code* code, std::uint32_t bounds);
+
 /// Runs a warp instruction of all lanes.
 void run_together(CompiledState* state, const Code* code);
 
