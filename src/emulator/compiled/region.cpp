@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMostBlocks = 64;
 constexpr std::uint32_t kMostOperations = 3000;
 constexpr std::uint64_t kManyRounds = 8;  // of a loop
+constexpr std::uint64_t kTelling = 64;    // calls of the function
 
 bool is_constant(const FunctionPlan& plan, std::uint32_t offset) {
   const std::uint32_t reg = plan.registers().find(offset);
@@ -216,12 +217,13 @@ bool assume_values(const FunctionPlan& plan, Region& region, const PresentState&
   return found;
 }
 
-/// Whether the loop has mostly gone round too few times to pay for a region of its own.
-bool is_short(const FunctionPlan& plan, std::uint32_t head, std::uint32_t loop,
-              const BlockCounter* counters) {
-  const auto& blocks = plan.function().blocks;
-  return counters[blocks[loop].counter].executed / kManyRounds <=
-         counters[blocks[head].counter].executed;
+/// Whether warps mostly go round the loop too few times to pay for a region of its own, as far as
+/// this launch tells.
+bool is_short(const FunctionPlan& plan, std::uint32_t loop, const BlockCounter* counters) {
+  const auto executed = [&](std::uint32_t block) {
+    return counters[plan.function().blocks[block].counter].executed;
+  };
+  return executed(0) >= kTelling && executed(loop) / kManyRounds <= executed(0);
 }
 
 /// A loop in the region with an address of unknown shape. When its head is a region's head, the
@@ -233,8 +235,7 @@ std::uint32_t find_poor_loop(const FunctionPlan& plan, Region& region,
   for (const auto& [b, at_begin] : region.at_begin) {
     const CodeBlock& latch = plan.function().blocks[b];
     if (latch.end != BlockEnd::branch || !latch.backward || latch.target == region.head) continue;
-    const bool short_loop =
-        present.lane_accesses && is_short(plan, region.head, latch.target, present.counters);
+    const bool short_loop = present.lane_accesses && is_short(plan, latch.target, present.counters);
     for (auto inner = region.at_begin.lower_bound(latch.target);
          inner != region.at_begin.end() && inner->first <= b; ++inner) {
       const CodeBlock& block = plan.function().blocks[inner->first];
