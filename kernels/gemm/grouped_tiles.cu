@@ -17,23 +17,39 @@
 #include "tile_order.cuh"
 #include "warp_store.cuh"
 
-// Computes tile (row, column) of a group of one form.
+// The first row and column of this block's tile, in C of its group.
+__device__ inline int2 tile_of_block(const Group& group, int first_tile) {
+  const WorkUnit unit = work_unit(blockIdx.x - first_tile, (group.m + BM - 1) / BM,
+                                  (group.n + BN - 1) / BN, 1, usual_group);
+  return make_int2(unit.tile_m * BM, unit.tile_n * BN);
+}
+
+// Computes this block's tile of a group of one form.
 template <bool a_by_columns, bool b_by_columns, int a_rows_by, int b_rows_by, bool c_quads>
-__device__ inline void compute_tile(const Group& group, int row, int column, const float* bias,
-                                    float alpha, float beta, unsigned char* memory) {
+__device__ inline void compute_tile(const Group* groups, const int* first_tiles, int number,
+                                    const float* bias, float alpha, float beta,
+                                    unsigned char* memory) {
   using Products = WarpProducts<!a_by_columns, b_by_columns>;
   using Store = WarpStore<Sum, WN, !c_quads ? 1 : sizeof(C_TYPE) == 8 ? 2 : 4, READS_C>;
   const int warp_row = first_row_of_warp(), warp_column = first_column_of_warp();
   Products products(warp_row, warp_column);
-  multiply_tile<a_rows_by, b_rows_by>(products, static_cast<const ELEMENT*>(group.a),
-                                      static_cast<const ELEMENT*>(group.b), group.m, group.n,
-                                      group.k, group.a_leading, group.b_leading, row, column,
-                                      memory);
+  {
+    const Group& group = groups[number];
+    const int2 tile = tile_of_block(group, first_tiles[number]);
+    multiply_tile<a_rows_by, b_rows_by>(products, static_cast<const ELEMENT*>(group.a),
+                                        static_cast<const ELEMENT*>(group.b), group.m, group.n,
+                                        group.k, group.a_leading, group.b_leading, tile.x, tile.y,
+                                        memory);
+  }
+  // All but the number is found again, so that no registers keep it during the products.
+  asm volatile("" : "+r"(number));
+  const Group& group = groups[number];
+  const int2 tile = tile_of_block(group, first_tiles[number]);
   Store& store = reinterpret_cast<Store*>(memory)[threadIdx.x / 32];
 #pragma unroll
   for (int i = 0; i < down; ++i) {
     store.put(products.sums[i]);
-    store.to_c([&](int r) { return row + warp_row + 16 * i + r; }, column + warp_column,
+    store.to_c([&](int r) { return tile.x + warp_row + 16 * i + r; }, tile.y + warp_column,
                static_cast<C_TYPE*>(group.c), group.c_leading, group.m, group.n, bias, alpha, beta);
   }
 }
@@ -45,13 +61,9 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(const 
                                                                           float alpha, float beta) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const int number = group_of_tile(first_tiles, count, blockIdx.x);
-  const Group group = groups[number];
-  const WorkUnit unit = work_unit(blockIdx.x - first_tiles[number], (group.m + BM - 1) / BM,
-                                  (group.n + BN - 1) / BN, 1, usual_group);
-  const int row = unit.tile_m * BM, column = unit.tile_n * BN;
-#define FORM(number, ...)                                                           \
-  case number:                                                                      \
-    compute_tile<__VA_ARGS__>(group, row, column, bias, alpha, beta, memory); \
+#define FORM(form, ...)                                                                   \
+  case form:                                                                              \
+    compute_tile<__VA_ARGS__>(groups, first_tiles, number, bias, alpha, beta, memory); \
     break;
-  switch (group.form) { FORMS }
+  switch (groups[number].form) { FORMS }
 }

@@ -61,6 +61,9 @@ __device__ inline void store_chunk(unsigned address, const uint4& chunk) {
                "r"(chunk.y), "r"(chunk.z), "r"(chunk.w)
                : "memory");
 }
+__device__ inline void store_word(unsigned address, unsigned word) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
 
 // The share of a thread in copying the tiles of an operand, one stage after the other: the same
 // chunk of every `rows_at_once`-th row. cp.async copies chunks past the registers, if the GPU has
@@ -72,7 +75,7 @@ __device__ inline void store_chunk(unsigned address, const uint4& chunk) {
 //
 // Products wait while their warp does anything else, so a copy takes three instructions: a
 // comparison, an address and the copy.
-template <int width, bool along_k, int rows_by, int threads>
+template <int width, bool along_k, int rows_by, int threads, bool exact_end = false>
 class Copier {
   using Tiles = Tile<width, along_k>;
   static constexpr int rows_at_once = threads / Tiles::chunks;
@@ -87,6 +90,8 @@ class Copier {
   static constexpr bool asynchronous = false;
 #endif
   static constexpr bool shifts = asynchronous && rows_by == by_elements;
+  static constexpr bool leaves_ends =
+      exact_end && asynchronous && (shifts || rows_by == by_partial_chunks);
 
  public:
   static constexpr int copies = some_idle ? 1 : Tiles::rows / rows_at_once;  // of a stage
@@ -122,9 +127,10 @@ class Copier {
   __device__ void begin(int steps) {
     const int left = steps - step_;
     elements_ = along_k ? left : inside_;
-    bytes_ = static_cast<int>(skipped_) + min(elements_, 2 * per_chunk) * element_bytes;
+    const int rows = along_k ? inside_ : left;
+    bytes_ = static_cast<int>(skipped()) + min(elements_, 2 * per_chunk) * element_bytes;
     const bool exist = shifts ? bytes_ > 0 : elements_ > 0;
-    rows_ = exist ? (along_k ? inside_ : left) : 0;
+    rows_ = exist ? rows - rest() : 0;
   }
   // Starts copy `i` of the stage to the tile at `tile`.
   __device__ void copy(unsigned tile, int i) {
@@ -143,22 +149,21 @@ class Copier {
         copy_async<4>(to + 4 * e, from + e, exists && e < elements_);
       }
     } else {
-      const int bytes = shifts ? bytes_ : elements_ * element_bytes;
-      if (shifts && i == 0 && before_ > 0) {
-        store_chunk(to, load_between(from, before_ / element_bytes,
-                                     exists ? min(bytes, chunk_bytes) / element_bytes : 0));
+      if (shifts && i == 0 && before() > 0) {
+        store_chunk(to, load_between(from, before(), exists ? bytes_ : 0));
       } else {
-        copy_async_partly(to, from, exists ? min(bytes, chunk_bytes) : 0);
+        copy_async_partly(to, from, exists ? min(bytes_, chunk_bytes) : 0);
       }
       if (shifts && is_last_) {
-        const int behind = min(max(bytes - chunk_bytes, 0), chunk_bytes);
+        const int behind = min(max(bytes_ - chunk_bytes, 0), chunk_bytes);
         copy_async_partly(tile + next_place(i), from + per_chunk, exists ? behind : 0);
       }
     }
   }
-  // Stores what passes through registers to the same tile.
+  // Stores what passes through registers to the same tile, and copies what was left.
   __device__ void end(unsigned tile) {
     if (is_idle()) return;
+    if (leaves_ends && bytes_ > 0 && rest() > 0 && rows_ < copies * rows_at_once) copy_rest(tile);
 #pragma unroll
     for (int i = 0; i < (asynchronous ? 0 : copies); ++i) store_chunk(tile + place(i), held_[i]);
   }
@@ -166,17 +171,17 @@ class Copier {
   __device__ void advance() {
     const int apart = some_idle ? apart_ / (rows_at_once / Tiles::rows) : apart_;
     from_ += along_k ? DEPTH : static_cast<long long>(apart) * copies;
-    before_ = 0;
+    skips_ = skipped();
   }
   // Goes on to a stage of the next matrix that begins so many elements further.
   __device__ void jump(long long elements) {
-    from_ += elements + static_cast<int>(skipped_) / element_bytes;
+    from_ += elements + static_cast<int>(skipped()) / element_bytes;
     align();
   }
 
   // The bytes between the aligned chunk from which this thread copies now and its first element: as
   // many in all stages of a matrix.
-  __device__ unsigned skipped() const { return skipped_; }
+  __device__ unsigned skipped() const { return skips_ % chunk_bytes; }
 
   // Moves the elements of rows to their places in the tile, after this thread's copies to it have
   // arrived, of which each began with `skipped` bytes. All of the warp call it.
@@ -206,18 +211,66 @@ class Copier {
   }
   // Begins with the aligned chunk in which the thread's first element lies.
   __device__ void align() {
-    skipped_ = shifts ? reinterpret_cast<unsigned long long>(from_) % chunk_bytes : 0;
-    from_ -= skipped_ / element_bytes;
-    before_ = max(static_cast<int>(skipped_) - behind_first_, 0);
+    const int skipped = shifts ? reinterpret_cast<unsigned long long>(from_) % chunk_bytes : 0;
+    from_ -= skipped / element_bytes;
+    skips_ = skipped + max(skipped - behind_first_, 0) * chunk_bytes;
   }
+  // The bytes of the aligned chunk that lie before the matrix.
+  __device__ int before() const { return static_cast<int>(skips_) / chunk_bytes; }
   __device__ static uint4 load(const ELEMENT* from, int elements) {
     constexpr bool is_aligned = rows_by == by_chunks || rows_by == by_partial_chunks;
     if (is_aligned && elements >= per_chunk) {
       return __ldg(reinterpret_cast<const uint4*>(from));
     }
-    return load_between(from, 0, elements);
+    return load_between(from, 0, elements * element_bytes);
   }
-  // Elements `first` to `end` - 1 of a chunk, the others zero.
+  // The rows before the matrix's end that copy() leaves to end(), as their chunk may reach beyond it:
+  // only the last one, unless rows are shorter than a chunk.
+  __device__ int rest() const {
+    const int in_last = shifts && is_last_ ? bytes_ - chunk_bytes : 0;
+    const bool is_partial = bytes_ < chunk_bytes || (in_last > 0 && in_last < chunk_bytes);
+    if (!leaves_ends || !is_partial) return 0;
+    return apart_ < rows_at_once * per_chunk ? per_chunk : 1;
+  }
+  // Copies this thread's chunks of these rows.
+  __device__ void copy_rest(unsigned tile) {
+    wait_for_all_copies();  // zeros of this thread are under way to the same places
+#pragma unroll 1
+    for (int i = (max(rows_, 0) + rows_at_once - 1) / rows_at_once; i < copies; ++i) {
+      if (i * rows_at_once >= rows_ + rest()) return;
+      const ELEMENT* const from = from_ + static_cast<long long>(apart_) * i;
+      copy_words(tile + place(i), from, i == 0 ? before() : 0, bytes_);
+      if (shifts && is_last_) {
+        copy_words(tile + next_place(i), from + per_chunk, 0, bytes_ - chunk_bytes);
+      }
+    }
+  }
+  // Copies the bytes of a chunk from `first` to `end` - 1, the others zero: whole words
+  // asynchronously.
+  __device__ static void copy_words(unsigned to, const ELEMENT* from, int first, int end) {
+    constexpr int word = 4;
+    union {
+      unsigned whole;
+      ELEMENT each[word / element_bytes];
+    } elements;
+#pragma unroll 1
+    for (int w = 0; w < chunk_bytes; w += word) {
+      const ELEMENT* const at = from + w / element_bytes;
+      const bool is_divided = (w < first && first < w + word) || (w < end && end < w + word);
+      if (element_bytes == word || !is_divided) {
+        copy_async<word>(to + w, at, w >= first && w < end);
+        continue;
+      }
+      elements.whole = 0;
+#pragma unroll
+      for (int byte = 0; byte < word; byte += element_bytes) {
+        const int e = byte / element_bytes;
+        if (w + byte >= first && w + byte < end) elements.each[e] = at[e];
+      }
+      store_word(to + w, elements.whole);
+    }
+  }
+  // The bytes of a chunk from `first` to `end` - 1, read element by element; the others zero.
   __device__ static uint4 load_between(const ELEMENT* from, int first, int end) {
     union {
       uint4 whole;
@@ -226,7 +279,8 @@ class Copier {
     chunk.whole = make_uint4(0, 0, 0, 0);
 #pragma unroll
     for (int e = 0; e < per_chunk; ++e) {
-      if (e >= first && e < end) chunk.each[e] = from[e];
+      const int byte = e * element_bytes;
+      if (byte >= first && byte < end) chunk.each[e] = from[e];
     }
     return chunk.whole;
   }
@@ -235,14 +289,13 @@ class Copier {
   int apart_;            // elements between the rows of two copies
   int step_;             // along k: of the first copy
   int inside_;           // along m or n: elements of the operand from the first copy's on
-  int rows_, elements_;  // of this stage that exist: rows from the first copy's, elements of a row
+  int rows_, elements_;  // of this stage that copy() reads: rows from the first on, elements of a row
   unsigned to_;          // the first chunk's place
   uint4 held_[asynchronous ? 1 : copies];
   // Where rows begin anywhere:
-  unsigned skipped_;   // bytes before the thread's elements in its aligned chunks
+  unsigned skips_;     // skipped() + chunk_bytes * before(): one register
   int bytes_;          // of this stage that exist from the first aligned chunk on, or some more than two
   int behind_first_;   // bytes from the matrix's begin to the thread's first element, at most a chunk
-  int before_;         // bytes of the first aligned chunk before the matrix
   unsigned next_;      // the place of the chunk behind the first
   bool is_last_;       // whether this thread's chunk is the warp's last of a row
 };

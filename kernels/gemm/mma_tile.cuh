@@ -89,14 +89,16 @@ __device__ inline void multiply_tile(WarpProducts<a_along_k, b_along_k>& product
   const auto after = [&](unsigned stage) {
     return stage + stage_bytes == end ? first_stage : stage + stage_bytes;
   };
+  const auto before = [&](unsigned stage) {
+    return stage == first_stage ? end - stage_bytes : stage - stage_bytes;
+  };
   Copier<BM, a_along_k, a_rows_by, threads> copy_a(A, a_leading, row, m, Stages::first_a_end);
   Copier<BN, b_along_k, b_rows_by, threads> copy_b(B, b_leading, column, n, Stages::first_b_end);
-  unsigned free_stage = first_stage;
   int left = k;  // of it, from the next stage to copy
   // Copies are spread over the products, so that these need not wait until all have been issued.
   // The stage behind the last one is filled with zeros, since its first fragments are loaded. Every
   // stage closes a group, even without copies, so that the count of groups gives their age.
-  const auto refill = [&](int piece) {
+  const auto refill = [&](int piece, unsigned free_stage) {
     constexpr int of_a = decltype(copy_a)::copies, all = of_a + decltype(copy_b)::copies;
     if (left > -DEPTH) {
       if (piece == 0) {
@@ -121,11 +123,10 @@ __device__ inline void multiply_tile(WarpProducts<a_along_k, b_along_k>& product
     if (piece + 1 < refills) return;
     commit_copies();
     left -= DEPTH;
-    free_stage = after(free_stage);
   };
   for (int s = 0; s < STAGES - 1; ++s) {
 #pragma unroll
-    for (int piece = 0; piece < refills; ++piece) refill(piece);
+    for (int piece = 0; piece < refills; ++piece) refill(piece, first_stage + s * stage_bytes);
   }
 
   const auto wait_for = [&](unsigned stage) {
@@ -138,9 +139,12 @@ __device__ inline void multiply_tile(WarpProducts<a_along_k, b_along_k>& product
   unsigned stage = wait_for(first_stage);
 #pragma unroll
   for (int part = 0; part < down; ++part) products.load(stage, 0, part);
+  // Until the last stage has been multiplied, as many behind the one to copy as are on their way.
 #pragma unroll 1
-  for (int step = 0; step < k; step += DEPTH) {
-    products.multiply_stage(stage, refill, [&] { return stage = wait_for(after(stage)); });
+  while (left > -(STAGES - 1) * DEPTH) {
+    products.multiply_stage(
+        stage, [&](int piece) { refill(piece, before(stage)); },
+        [&] { return stage = wait_for(after(stage)); });
   }
   wait_for_copies<0>();
   __syncthreads();  // all have read the stages

@@ -39,8 +39,11 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   A += matrix * a_stride;
   B += matrix * b_stride;
 
-  Copier<BM, a_along_k, A_ROWS_BY, threads> copy_a(A, a_leading, row, m, Stages::first_a_end);
-  Copier<BN, b_along_k, B_ROWS_BY, threads> copy_b(B, b_leading, column, n, Stages::first_b_end);
+  constexpr bool exact_end = true;
+  Copier<BM, a_along_k, A_ROWS_BY, threads, exact_end> copy_a(A, a_leading, row, m,
+                                                              Stages::first_a_end);
+  Copier<BN, b_along_k, B_ROWS_BY, threads, exact_end> copy_b(B, b_leading, column, n,
+                                                              Stages::first_b_end);
   const auto begin_copies = [&](unsigned stage, int left) {
     copy_a.begin(left);
     copy_b.begin(left);

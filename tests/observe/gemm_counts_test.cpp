@@ -74,7 +74,7 @@ Joined joined(const Measured& chip) {
 void expect_tensor_counts(const Measured& chip, const OperationCounts& ours) {
   const std::uint64_t group = chip.at("sm__inst_executed_pipe_tensor_op_gmma");
   // The metric of all tensor instructions has HFMA2.MMA in it, which moves constants.
-  const bool by_warps = chip.rung == "mma_sync";
+  const bool by_warps = chip.rung == "mma_sync" || chip.rung == "short_k_mma";
   EXPECT_EQ(ours.tensor, by_warps ? chip.at("sm__inst_executed_pipe_tensor_op_hmma") : group);
   EXPECT_EQ(ours.tensor_flops, chip.at("sm__ops_path_tensor"));
   EXPECT_EQ(ours.tensor_bytes, chip.at("sm__sass_data_bytes_mem_shared_op_gmma"));

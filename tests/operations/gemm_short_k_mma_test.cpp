@@ -125,12 +125,14 @@ TEST(ShortKMma, PaysWhereRowsBeginAnywhereAndKIsShort) {
   EXPECT_FALSE(short_k_mma_pays(dense({512, 512, 64}), h200())) << "whole chunks";
   EXPECT_FALSE(short_k_mma_pays(dense({511, 513, 129}), h200()));
   EXPECT_FALSE(short_k_mma_pays(dense({511, 513, 65}), a100())) << "not measured";
-  EXPECT_FALSE(short_k_mma_pays(dense({4095, 4097, 65}), h200()));
+  EXPECT_FALSE(short_k_mma_pays(dense({4095, 4097, 17}), h200())) << "C is large";
   GemmProblem adding = dense({511, 513, 129});
   adding.beta = 1.0;
   EXPECT_TRUE(short_k_mma_pays(adding, h200()));
+  EXPECT_TRUE(short_k_mma_pays(
+      dense({511, 513, 24}, Order::row_major, Order::row_major, Precision::tf32), h200()));
   EXPECT_FALSE(short_k_mma_pays(
-      dense({511, 513, 65}, Order::row_major, Order::row_major, Precision::tf32), h200()))
+      dense({511, 513, 25}, Order::row_major, Order::row_major, Precision::tf32), h200()))
       << "register_operand reads B where it lies";
 }
 

@@ -74,8 +74,8 @@ class ShortKMmaRun final : public GemmRun {
 // As many blocks as an SM holds.
 int blocks_per_sm(const GemmProblem& problem, const MmaSyncPlan& plan,
                   const DeviceProperties& device) {
-  // By the registers of a thread: at most 80, or 128 where C is added.
-  const int warps = problem.beta != 0.0 ? 16 : 24;
+  // By the registers of a thread: at most 80, or 128 where C is added or stages alternate.
+  const int warps = problem.beta != 0.0 || plan.stages > 1 ? 16 : 24;
   const std::size_t bytes = shared_bytes(problem, plan);
   if (bytes > device.shared_bytes_per_block_optin) return 0;
   return std::min(warps * 32 / plan.tile.threads(),
@@ -140,16 +140,16 @@ std::optional<std::string> short_k_mma_refusal(const GemmProblem& problem,
 bool short_k_mma_pays(const GemmProblem& problem, const DeviceProperties& device) {
   // Up to these steps it was faster than tensor_tiles and register_operand on an H200, which copy
   // operands first whose rows begin anywhere (docs/results/products_random_h200.md).
-  constexpr std::int64_t adding_c = 176, of_small_c = 72, of_large_c = 32, of_tf32 = 56;
+  constexpr std::int64_t adding_c = 176, adding_c_tf32 = 56, of_small_c = 72, of_small_c_tf32 = 24;
   constexpr double large = 3e6;  // elements of C
   const MatmulShape& s = problem.shape;
   const ChunkAccess access = chunk_access(problem, {});
   if (device.compute_major != 9) return false;  // not measured
   if (access.a != RowsBy::elements && access.b != RowsBy::elements) return false;
+  const bool is_tf32 = problem.precision == Precision::tf32;
+  if (problem.beta != 0.0) return s.k <= (is_tf32 ? adding_c_tf32 : adding_c);
   const double elements = double(problem.batch) * double(s.m) * double(s.n);
-  if (problem.precision == Precision::tf32) return problem.beta != 0.0 && s.k <= of_tf32;
-  if (problem.beta != 0.0) return s.k <= adding_c;
-  return s.k <= (elements < large ? of_small_c : of_large_c);
+  return elements < large && s.k <= (is_tf32 ? of_small_c_tf32 : of_small_c);
 }
 
 std::unique_ptr<GemmRun> prepare_short_k_mma(Device& device, const GemmProblem& problem) {
