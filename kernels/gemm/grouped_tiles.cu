@@ -61,8 +61,8 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(const 
                                                                           float alpha, float beta) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const int number = group_of_tile(first_tiles, count, blockIdx.x);
-#define FORM(form, ...)                                                                   \
-  case form:                                                                              \
+#define FORM(form, ...)                                                                \
+  case form:                                                                           \
     compute_tile<__VA_ARGS__>(groups, first_tiles, number, bias, alpha, beta, memory); \
     break;
   switch (groups[number].form) { FORMS }

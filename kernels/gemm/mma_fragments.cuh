@@ -73,6 +73,10 @@ __device__ inline void store_word(unsigned address, unsigned word) {
 // tile's row, one more than the tile has. When they are there, settle() moves the elements to where
 // they belong, each warp its own.
 //
+// A copy of a part of a chunk reads no more than that part, but memcheck takes it for a read of all.
+// With `exact_end` the chunks that reach beyond the matrix are left to end(), which copies them in
+// words and elements.
+//
 // Products wait while their warp does anything else, so a copy takes three instructions: a
 // comparison, an address and the copy.
 template <int width, bool along_k, int rows_by, int threads, bool exact_end = false>
