@@ -71,7 +71,8 @@ class Tune(program.ProgramTest):
         for one in product["candidates"]:
             self.assertIn(one["verdict"], ("ok", "slower"))
             self.assertGreater(one["time_ms"], 0.0)
-            self.assertIsNone(one["predicted_ms"])
+            has_plans = one["variant"] == "short_k_mma"  # of which a model ranks each
+            self.assertEqual(one["predicted_ms"] is not None, has_plans)
         self.assertEqual(product["file"], os.path.join(self.path("cache"), FILE))
 
     def test_matmul_takes_what_is_on_file_and_says_so(self):
@@ -115,7 +116,7 @@ class Tune(program.ProgramTest):
         for product in document["products"].values():
             product["variant"] = "\x1b[31mred\n"
         self.write(json.dumps(document))
-        self.assertIn("\\x1b[31mred\\x0a: ", self.tune("--list").out)
+        self.assertRegex(self.tune("--list").out, r"\\x1b\[31mred\\x0a( [^\n:]+)?: ")
 
     def test_list_and_forget(self):
         self.assertEqual(self.tune("--list").out, "nothing is tuned\n")
