@@ -47,6 +47,14 @@ void free_pages(void* pages, std::size_t bytes) noexcept {
   munmap(static_cast<std::byte*>(pages) - page, whole_pages(bytes) + 2 * page);
 }
 
+void ask_for_large_pages(void* memory, std::size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t first = (begin + kLargePage - 1) / kLargePage * kLargePage,
+                       end = (begin + bytes) / kLargePage * kLargePage;
+  if (first >= end) return;
+  madvise(static_cast<std::byte*>(memory) + (first - begin), end - first, MADV_HUGEPAGE);
+}
+
 void* allocate_large_pages(std::size_t bytes) noexcept {
   const std::size_t inside = whole_pages(bytes);
   if (inside == 0 || inside > std::numeric_limits<std::size_t>::max() - kLargePage) return nullptr;
@@ -57,7 +65,7 @@ void* allocate_large_pages(std::size_t bytes) noexcept {
   std::byte* const pages = static_cast<std::byte*>(all) + before;
   if (before != 0) munmap(all, before);
   munmap(pages + inside, kLargePage - before);
-  madvise(pages, inside, MADV_HUGEPAGE);  // a hint: small pages serve too
+  ask_for_large_pages(pages, inside);
   return pages;
 }
 

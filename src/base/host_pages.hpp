@@ -12,6 +12,10 @@ void* allocate_pages(std::size_t bytes) noexcept;
 /// `bytes` is the size given to allocate_pages(). Null is allowed.
 void free_pages(void* pages, std::size_t bytes) noexcept;
 
+/// Lets the system give memory that was never used in pages of 2 MiB, which it clears in a third of
+/// the time that as many of 4 KiB take. It may refuse, and then nothing changes.
+void ask_for_large_pages(void* memory, std::size_t bytes) noexcept;
+
 /// Memory for arrays that are used as a whole, zero-filled, from a multiple of 2 MiB on. Where the
 /// system has large pages it is made of them: rows that lie apart then miss fewer translations.
 /// Null if the system has no more.

@@ -42,7 +42,7 @@ struct ArrayOptions {
   /// Throws Error(usage) for options of ranks where there are none.
   std::optional<ranks::Launcher> launcher() const;
   bool resumes() const { return resume.is_wanted || !resume.file.empty(); }
-  /// What ranks keep of the computation that `purpose` describes.
+  /// How ranks keep the computation that `purpose` describes.
   ranks::ListResume resume_of(const std::string& purpose) const;
   /// The devices of --devices. Throws Error(usage) for options that do not fit it.
   std::vector<std::shared_ptr<Device>> open_several() const;

@@ -120,7 +120,7 @@ struct HistogramCommand {
     });
   }
 
-  /// What the counts depend on beside the file.
+  /// All options that the counts depend on.
   std::string purpose() const {
     return fmt::format("histogram of {} bins, range {}, letters {}, bytes {}", bins.count,
                        fmt::join(range, ","), bins.letters, as_bytes);

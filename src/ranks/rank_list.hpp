@@ -29,8 +29,8 @@ struct ListFile {
   std::function<void()> require_unchanged;
 };
 
-/// What operations on a list keep on disk, so that the same calls continue after an interruption,
-/// with any number of ranks.
+/// How operations on a list keep finished work on disk: the same calls continue from it after an
+/// interruption, with any number of ranks.
 struct ListResume {
   bool is_wanted = false;
   std::string file;       ///< keeps what reduce() and histogram() have computed; saxpb() keeps its

@@ -1,26 +1,12 @@
 #include "operations/numerics/host_array.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdint>
 
 #include "base/element_types.hpp"
+#include "base/host_pages.hpp"
 
 namespace tilescope::operations {
-namespace {
-
-// Lets the system give memory that was never used in pages of 2 MiB, which it clears in a third of
-// the time that as many of 4 KiB take. It may refuse, and then nothing changes.
-void ask_for_large_pages(std::byte* memory, std::size_t bytes) {
-  constexpr std::uintptr_t large = std::uintptr_t{2} << 20U;
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = (begin + large - 1) / large * large,
-                       end = (begin + bytes) / large * large;
-  if (first < end) ::madvise(memory + (first - begin), end - first, MADV_HUGEPAGE);
-}
-
-}  // namespace
 
 HostArray::HostArray(DataType type, std::size_t count)
     : type_(type),
