@@ -21,6 +21,7 @@ struct Shared {
   alignas(1024) unsigned char a[STAGES][a_bytes];
   // The boxes of C that a consumer stores at once.
   alignas(1024) unsigned char c[CONSUMERS][boxes_at_once][through_shared ? c_box_bytes : 16];
+  Tails tails[CONSUMERS];
   Barrier full[STAGES], empty[STAGES], panel_full[K_TILES], panel_empty;
   Barrier c_arrived[CONSUMERS];  // where C is added
 };
@@ -107,8 +108,8 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
   RingPosition<STAGES> stage;
   RingPosition<1> panel;
   int turn = 0;
-  ConsumerBoxes own{reinterpret_cast<Boxes&>(shared.c[consumer]), shared.c_arrived[consumer],
-                    consumer};
+  ConsumerBoxes own{reinterpret_cast<Boxes&>(shared.c[consumer]), shared.tails[consumer],
+                    shared.c_arrived[consumer], consumer};
   if (consumer == CONSUMERS - 1) pass_turn(consumer);
   Walk walk(p);
   for (bool is_new = false; walk.left > 0; is_new = walk.advance(p)) {

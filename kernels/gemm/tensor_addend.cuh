@@ -1,7 +1,9 @@
 // C as it was, where its multiple is added: the copy engine brings it to the boxes that the results
-// leave from, while the tile is multiplied.
+// leave from, while the tile is multiplied. Where rows of C begin anywhere, warps copy the chunks that
+// hold their rows.
 #pragma once
 
+#include "async_copy.cuh"
 #include "epilogue.cuh"
 #include "tensor_tile.cuh"
 
@@ -14,16 +16,98 @@ __device__ inline void synchronise_consumer(int consumer) {
 // True in one thread of a consumer, always the same.
 __device__ inline bool leads_consumer() { return threadIdx.x % 128 < 32 && is_elected(); }
 
+// For each row of a lot the chunk behind its boxes, where rows of C are added that begin anywhere.
+using Tails = unsigned char[adds_rows ? 64 : 1][16];
+
+// A row of a lot of C: `first` is its first element, or one of its column in another row.
+struct RowOfLot {
+  static constexpr int of_chunk = 16 / static_cast<int>(sizeof(C_TYPE));  // elements
+
+  const C_TYPE* chunk;  // the aligned one that `first` lies in
+  int before;           // elements of it before `first`
+
+  __device__ explicit RowOfLot(const C_TYPE* first)
+      : before(static_cast<int>(reinterpret_cast<unsigned long long>(first) % 16 / sizeof(C_TYPE))) {
+    chunk = first - before;
+  }
+};
+
 // The boxes of one consumer. They hold a lot of C after the other: some columns of 64 rows.
 struct ConsumerBoxes {
   Boxes& boxes;
+  Tails& tails;
   Barrier& arrived;  // what C held, where it is added
   int consumer;
   unsigned parity = 0;  // of the next lot's arrival
 
+  // Where chunk `chunk` of row `row` of a lot lies.
+  __device__ unsigned char* place(int row, int chunk) const {
+    return chunk < 8 * boxes_at_once ? boxes[chunk / 8] + row * row_bytes + 16 * (chunk % 8 ^ row % 8)
+                                     : tails[row];
+  }
+
+  // Fills the boxes with the aligned chunks that hold a lot, zeros outside of C: each warp 16 rows.
+  // Chunks that are the lot's alone are copied asynchronously; for those in which a row begins or
+  // ends, a lane reads the row's elements. Neither branches: it is code that runs once.
+  __device__ void fetch_rows(const Arguments& p, const BlockUnit& unit, int first_row, int first) {
+    constexpr int of_chunk = RowOfLot::of_chunk, chunks = 8 * boxes_at_once;
+    constexpr int lanes = chunks <= 8 ? 8 : chunks <= 16 ? 16 : 32;  // for a row
+    constexpr int rows = 32 / lanes;                                 // at once
+    const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+    const int column = unit.column + first * c_columns;
+    const int columns = min(p.n - column, boxes_at_once * c_columns);
+    const int top = unit.row + first_row + 16 * warp;
+    const C_TYPE* const c = static_cast<const C_TYPE*>(p.c) + unit.batch * p.c_stride +
+                            row_of_c(unit, top) * p.c_leading + column;
+    const long long pitch = A_CLASSES * p.c_leading;
+    const int rows_left = (p.m - row_of_c(unit, top) + A_CLASSES - 1) / A_CLASSES;
+    synchronise_consumer(consumer);  // all have read what the boxes held
+
+    const int of_end = lane / 2;
+    const RowOfLot end(c + of_end * pitch);
+    const int chunk = lane % 2 * ((end.before + columns) / of_chunk);  // in which it begins or ends
+    const int begin = chunk * of_chunk - end.before;
+    const bool is_row = of_end < rows_left;
+    union {
+      uint4 all = {};
+      C_TYPE each[of_chunk];
+    } elements;
+#pragma unroll
+    for (int e = 0; e < of_chunk; ++e) {
+      if (is_row && begin + e >= 0 && begin + e < columns) {
+        elements.each[e] = end.chunk[chunk * of_chunk + e];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 16 / rows; ++i) {
+      const int r = lane / lanes + rows * i, of_row = lane % lanes;
+      const RowOfLot row(c + r * pitch);
+      const int at = of_row * of_chunk - row.before;
+      const bool is_whole = r < rows_left && at >= 0 && at + of_chunk <= columns;
+      const bool is_end = r < rows_left && !is_whole && at + of_chunk > 0 && at < columns;
+      if (of_row < chunks && !is_end) {
+        copy_async<16>(shared_address(place(16 * warp + r, of_row)), row.chunk + of_row * of_chunk,
+                       is_whole);
+      }
+    }
+    // Nothing of the row lies in a chunk behind it, and one chunk may have both ends.
+    const bool is_end = is_row && (begin < 0 || begin + of_chunk > columns) && begin < columns &&
+                        (lane % 2 == 0 || chunk > 0);
+    if (is_end || (lane % 2 == 1 && chunk == chunks)) {
+      *reinterpret_cast<uint4*>(place(16 * warp + of_end, chunk)) = elements.all;
+    }
+    if (lane % 2 == 1 && chunk < chunks) *reinterpret_cast<uint4*>(tails[16 * warp + of_end]) = {};
+    commit_copies();
+  }
+
   // Fetches the lot of rows `first_row` and box `first` of the tile on. All threads call it, and
-  // none uses the boxes any more.
-  __device__ void fetch(const Maps& maps, const BlockUnit& unit, int first_row, int first) {
+  // none uses the boxes any more, unless threads fill them.
+  __device__ void fetch(const Maps& maps, const Arguments& p, const BlockUnit& unit, int first_row,
+                        int first) {
+    if (adds_rows) {
+      fetch_rows(p, unit, first_row, first);
+      return;
+    }
     if (!leads_consumer()) return;
     wait_until_read<0>();
     arrive_expecting(arrived, boxes_at_once * c_box_bytes);
@@ -38,21 +122,21 @@ struct ConsumerBoxes {
   // The first lot of a tile, if the consumer has elements of C there.
   __device__ void fetch_first(const Maps& maps, const Arguments& p, const BlockUnit& unit,
                               int rows_before) {
-    if (adds_boxes && row_of_c(unit, unit.row + rows_before) < p.m && unit.column < p.n) {
-      fetch(maps, unit, rows_before, 0);
+    if (adds_fetched && row_of_c(unit, unit.row + rows_before) < p.m && unit.column < p.n) {
+      fetch(maps, p, unit, rows_before, 0);
     }
   }
 
   // The lot behind the one of product `product` and box `first`.
   __device__ void fetch_next(const Maps& maps, const Arguments& p, const BlockUnit& unit,
                              int first_row, int product, int first) {
-    if (!adds_boxes) return;
+    if (!adds_fetched) return;
     const int next = first + boxes_at_once;
     if (next < boxes_of_tile && unit.column + next * box_columns < p.n) {
-      fetch(maps, unit, first_row, next);
+      fetch(maps, p, unit, first_row, next);
     } else if (product + 1 < products_of_consumer &&
                row_of_c(unit, unit.row + first_row + 64) < p.m) {
-      fetch(maps, unit, first_row + 64, 0);
+      fetch(maps, p, unit, first_row + 64, 0);
     }
   }
 
@@ -61,6 +145,11 @@ struct ConsumerBoxes {
     if (adds_boxes) {
       wait(arrived, parity);
       parity ^= 1;
+      return;
+    }
+    if (adds_rows) {
+      wait_for_copies<0>();
+      __syncwarp();  // the others' have arrived
       return;
     }
     // The copy engine, or every warp, has read them.

@@ -195,42 +195,52 @@ __device__ inline float bias_inside(const Arguments& p, const BlockUnit& unit, i
   return BIAS != no_bias && inside ? p.bias[at] : 0.0F;
 }
 
-// Elements of C, whose rows begin anywhere, in `matrices` matrices of 8 columns from `column` on;
-// zeros outside of it. All of a box is read before its first element is written: a read behind a
-// write would wait for it.
-template <int matrices>
+// What C held of a warp's rows of a box, whose rows begin anywhere: from the boxes or from memory, there
+// zeros outside of C. All of a box is read before its results are written: those lie over what the
+// boxes held, and a read from memory behind a write would wait for it.
 struct Addend {
-  Sum of[matrices][2][2];  // row half h, column pair e
+  static constexpr int matrices = adds_rows || adds_elements ? c_columns / 8 : 1;  // 8 columns each
+  Sum of[matrices][2][2] = {};  // row half h, column pair e
 
-  __device__ void read(const Arguments& p, const BlockUnit& unit, int row, int column) {
+  // From box `box` of a lot, which begins at rows `first_row` of the tile and column `first_column`.
+  __device__ void read(const ConsumerBoxes& own, const Arguments& p, const BlockUnit& unit,
+                       int first_row, int first_column, int box) {
+    const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+    const C_TYPE* const c =
+        static_cast<const C_TYPE*>(p.c) + unit.batch * p.c_stride + first_column;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const int r = row_of_c(unit, row + 8 * h);
-      const C_TYPE* const from =
-          static_cast<const C_TYPE*>(p.c) + unit.batch * p.c_stride + r * p.c_leading;
+      const int r = 16 * warp + lane / 4 + 8 * h, row = row_of_c(unit, unit.row + first_row + r);
+      const RowOfLot of_lot(c + row * p.c_leading);
 #pragma unroll
       for (int j = 0; j < matrices; ++j) {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-          const int at = column + 8 * j + e;
-          of[j][h][e] = r < p.m && at < p.n ? static_cast<Sum>(widen(from[at])) : Sum(0);
+          const int column = box * c_columns + 8 * j + lane % 4 * 2 + e;
+          if (adds_rows) {
+            // Without a condition: a branch for each element would take longer than all the rest.
+            const int at = of_lot.before + column;
+            const unsigned char* const chunk = own.place(r, at / RowOfLot::of_chunk);
+            of[j][h][e] = static_cast<Sum>(
+                widen(reinterpret_cast<const C_TYPE*>(chunk)[at % RowOfLot::of_chunk]));
+          } else if (row < p.m && first_column + column < p.n) {
+            of[j][h][e] = static_cast<Sum>(widen(c[row * p.c_leading + column]));
+          }
         }
       }
     }
-    __syncwarp();  // lanes may have read different elements; they store together
+    __syncwarp();  // all have read; lanes may have read different elements
   }
 };
 
 // Box `number` of the tile from this warp's sums, whose consumer begins at row `first_row`.
 __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2], int number,
-                                const Arguments& p, const BlockUnit& unit, int first_row) {
+                                const Arguments& p, const BlockUnit& unit, int first_row,
+                                const Addend& addend = {}) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   constexpr int matrices = c_columns / 8;  // 8 columns each
   const int first = number * matrices, top = unit.row + first_row + 16 * warp + lane / 4;
   const int left = unit.column + 8 * first + lane % 4 * 2;
-  constexpr bool adds_rows = READS_C && C_STORE == store_rows;
-  Addend<adds_rows ? matrices : 1> addend;
-  if (adds_rows) addend.read(p, unit, top, left);
   float bias[BIAS == bias_of_row ? 1 : matrices][2];  // of row half h, or of column pair e
 #pragma unroll
   for (int j = 0; j < (BIAS == bias_of_row ? 1 : matrices); ++j) {
@@ -244,7 +254,7 @@ __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2]
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int matrix = j + i / 4, h = i / 2 % 2, e = i % 2;
-      const Sum before = adds_rows ? addend.of[adds_rows ? matrix : 0][h][e] : v[i];
+      const Sum before = Addend::matrices > 1 ? addend.of[matrix % Addend::matrices][h][e] : v[i];
       v[i] = finished(sum[4 * (first + matrix) + 2 * h + e], before,
                       BIAS == bias_of_row ? bias[0][h] : bias[matrix][e], p);
     }
@@ -289,7 +299,9 @@ __device__ inline void store_together(const Sum (&sum)[TILE_N / 2], ConsumerBoxe
     own.await();
 #pragma unroll
     for (int box = 0; box < boxes_at_once; ++box) {
-      fill_box(own.boxes[box], sum, first + box, p, unit, first_row);
+      Addend addend;
+      if (adds_rows || adds_elements) addend.read(own, p, unit, first_row, first_column, box);
+      fill_box(own.boxes[box], sum, first + box, p, unit, first_row, addend);
     }
     if (C_STORE == store_boxed) publish_shared();
     synchronise_consumer(own.consumer);

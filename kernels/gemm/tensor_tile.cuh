@@ -37,6 +37,11 @@ constexpr int box_columns = TRANSPOSED ? TILE_N / 2 : c_columns;
 constexpr int c_box_bytes = (TRANSPOSED ? box_columns : 64) * row_bytes;
 // Whether C is added from the boxes, which the copy engine has filled with it.
 constexpr bool adds_boxes = READS_C && C_STORE == store_boxed;
+// Where rows of C begin anywhere, threads fill them. Elements of 32 bits are read where they are added:
+// four lanes read a whole sector.
+constexpr bool adds_rows = READS_C && C_STORE == store_rows && sizeof(C_TYPE) == 2;
+constexpr bool adds_elements = READS_C && C_STORE == store_rows && !adds_rows;
+constexpr bool adds_fetched = adds_boxes || adds_rows;
 // Consumers in turn store by warps, which need not meet; those that share a tile are slower so.
 constexpr bool by_warp = IN_TURN && C_STORE == store_boxed && !adds_boxes && !TRANSPOSED;
 constexpr int c_box_rows = by_warp ? 16 : 64;  // that leave at once

@@ -47,6 +47,7 @@ struct Shared {
   alignas(1024) unsigned char b[STAGES][b_bytes];
   // The boxes of C that a consumer stores at once.
   alignas(1024) unsigned char c[CONSUMERS][boxes_at_once][through_shared ? c_box_bytes : 16];
+  Tails tails[CONSUMERS];
   Barrier full[STAGES], empty[STAGES];
   Barrier c_arrived[CONSUMERS];  // where C is added
 };
@@ -197,8 +198,8 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
   RingPosition<STAGES> stage;
   const int rows_before = IN_TURN ? 0 : consumer * rows_of_consumer;
   int turn = 0;
-  ConsumerBoxes own{reinterpret_cast<Boxes&>(shared.c[consumer]), shared.c_arrived[consumer],
-                    consumer};
+  ConsumerBoxes own{reinterpret_cast<Boxes&>(shared.c[consumer]), shared.tails[consumer],
+                    shared.c_arrived[consumer], consumer};
   if (IN_TURN && consumer == 1) pass_turn(consumer);
   for (int u = blockIdx.x / CLUSTER; u < p.units; u += ONE_TILE ? p.units : gridDim.x / CLUSTER) {
     const BlockUnit unit = unit_of_block(p, u);
@@ -212,7 +213,8 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
     }
     Sums sum;
     own.fetch_first(maps, p, unit, rows_before);
-    if (READS_C && C_STORE == store_rows) {
+    constexpr bool has_more_lots = boxes_of_tile > boxes_at_once || products_of_consumer > 1;
+    if (adds_elements || (adds_rows && has_more_lots)) {
       constexpr int element = sizeof(C_TYPE);
       const int row = row_of_c(unit, unit.row + rows_before);
       prefetch_rows<rows_of_consumer, TILE_N * element, 128>(

@@ -129,10 +129,16 @@ TEST(ShortKMma, PaysWhereRowsBeginAnywhereAndKIsShort) {
   GemmProblem adding = dense({511, 513, 129});
   adding.beta = 1.0;
   EXPECT_TRUE(short_k_mma_pays(adding, h200()));
-  EXPECT_TRUE(short_k_mma_pays(
-      dense({511, 513, 24}, Order::row_major, Order::row_major, Precision::tf32), h200()));
-  EXPECT_FALSE(short_k_mma_pays(
-      dense({511, 513, 25}, Order::row_major, Order::row_major, Precision::tf32), h200()))
+  GemmProblem adding_large = dense({2109, 2476, 89});
+  adding_large.beta = 1.0;
+  EXPECT_FALSE(short_k_mma_pays(adding_large, h200()));
+  const auto tf32_pays = [](const MatmulShape& shape, Order b) {
+    return short_k_mma_pays(dense(shape, Order::row_major, b, Precision::tf32), h200());
+  };
+  EXPECT_TRUE(tf32_pays({511, 513, 23}, Order::column_major));
+  EXPECT_FALSE(tf32_pays({511, 513, 25}, Order::column_major));
+  EXPECT_TRUE(tf32_pays({1511, 1513, 23}, Order::row_major));
+  EXPECT_FALSE(tf32_pays({511, 513, 23}, Order::row_major))
       << "register_operand reads B where it lies";
 }
 

@@ -315,5 +315,15 @@ TEST(TensorTilesKernels, CompileWithoutWarningsAndSpillNothing) {
   }
 }
 
+TEST(TensorTilesKernels, SpillNothingWhereThreadsFetchC) {
+  for (GemmProblem problem : {product(8191, 8191, 1999), product(1722, 1675, 78)}) {
+    problem.beta = 1.0;
+    EXPECT_THAT(log_of("tensor_tiles", problem),
+                HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"))
+        << problem.shape.n;
+  }
+}
+
+
 }  // namespace
 }  // namespace tilescope::operations

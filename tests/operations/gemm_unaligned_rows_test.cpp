@@ -86,6 +86,10 @@ TEST(UnalignedRows, AreDispatchedWhereACopyOfBCostsMore) {
   GemmProblem added_to = product(64, 8190, 4001);
   added_to.beta = 0.5;
   EXPECT_EQ(best(added_to), "unaligned_rows");
+  GemmProblem short_and_added_to = product(67, 5406, 392);
+  EXPECT_EQ(best(short_and_added_to), "unaligned_rows");
+  short_and_added_to.beta = 0.5;
+  EXPECT_EQ(best(short_and_added_to), "tensor_tiles") << "C is added slowly";
   EXPECT_NE(best(product(127, 8192, 4001)), "unaligned_rows") << "aligned";
   EXPECT_NE(best(product(100, 257, 65)), "unaligned_rows") << "a tie";
   EXPECT_NE(best(product(1023, 1023, 1023)), "unaligned_rows");

@@ -176,7 +176,7 @@ const std::vector<GemmVariant> variants{
      .source = "gemm/register_operand.cu",
      .refusal = register_operand_refusal,
      .prepare = prepare_register_operand,
-     .pays = copies_pay,
+     .pays = register_operand_pays,
      .plans = register_operand_plans,
      .prepare_plan = prepare_register_operand_plan},
     {.name = "short_k_mma",

@@ -140,15 +140,21 @@ std::optional<std::string> short_k_mma_refusal(const GemmProblem& problem,
 bool short_k_mma_pays(const GemmProblem& problem, const DeviceProperties& device) {
   // Up to these steps it was faster than tensor_tiles and register_operand on an H200, which copy
   // operands first whose rows begin anywhere (docs/results/products_random_h200.md).
-  constexpr std::int64_t adding_c = 176, adding_c_tf32 = 56, of_small_c = 72, of_small_c_tf32 = 24;
-  constexpr double large = 3e6;  // elements of C
+  constexpr std::int64_t adding_c = 144, adding_large_c = 88, adding_c_tf32 = 56, of_small_c = 72,
+                         of_small_c_tf32 = 24;
+  constexpr double small = 1e6, adds_fast = 2e6, large = 3e6;  // elements of C
   const MatmulShape& s = problem.shape;
   const ChunkAccess access = chunk_access(problem, {});
   if (device.compute_major != 9) return false;  // not measured
   if (access.a != RowsBy::elements && access.b != RowsBy::elements) return false;
   const bool is_tf32 = problem.precision == Precision::tf32;
-  if (problem.beta != 0.0) return s.k <= (is_tf32 ? adding_c_tf32 : adding_c);
   const double elements = double(problem.batch) * double(s.m) * double(s.n);
+  const bool lie_alike = problem.a.order == problem.b.order && problem.b.order == problem.c.order;
+  // register_operand copies nothing first there.
+  if (is_tf32 && lie_alike && elements < small) return false;
+  if (problem.beta != 0.0) {
+    return s.k <= (is_tf32 ? adding_c_tf32 : elements < adds_fast ? adding_c : adding_large_c);
+  }
   return elements < large && s.k <= (is_tf32 ? of_small_c_tf32 : of_small_c);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/errors.hpp"
 #include "operations/gemm/hopper/general_fallback.hpp"
+#include "operations/gemm/operands/chunk_access.hpp"
 #include "operations/gemm/operands/split_reduction.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/gemm/problem/prepared_arguments.hpp"
@@ -295,6 +296,35 @@ std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
     return "B must be row-major, or A column-major";
   }
   return wgmma_size_refusal(problem, device);
+}
+
+// The limits are where others were faster on an H200 (docs/results/products_random_h200.md).
+bool register_operand_pays(const GemmProblem& problem, const DeviceProperties&) {
+  const MatmulShape& s = problem.shape;
+  const double elements = double(problem.batch) * double(s.m) * double(s.n);
+  const ChunkAccess access = chunk_access(problem, {});
+  const Order a = problem.a.order, b = problem.b.order, c = problem.c.order;
+  if (a == Order::column_major && b == Order::row_major) {
+    // Both lie across k. mma_sync takes them as they are, but not fast where rows begin anywhere.
+    constexpr std::int64_t few_steps = 176;
+    constexpr double small_c = 1.5e6;
+    const bool begin_anywhere = access.a == RowsBy::elements || access.b == RowsBy::elements;
+    return begin_anywhere || s.k > few_steps || elements > small_c;
+  }
+  if (a == b && a == c) {
+    constexpr double large_c = 2e6;
+    return problem.beta == 0.0 || elements < large_c;
+  }
+  // The rows of its tiles are not those of C in memory.
+  if (access.c_quads) {
+    constexpr std::int64_t many_steps = 800;
+    constexpr double large_c = 3e6;
+    return elements < large_c || (problem.beta == 0.0 && s.k >= many_steps);
+  }
+  constexpr std::int64_t narrow = 400, many_steps = 1024;
+  constexpr double large_c = 1e6;
+  const std::int64_t width = c == Order::row_major ? s.n : s.m;
+  return width <= narrow && (elements < large_c || s.k >= many_steps);
 }
 
 std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem) {

@@ -153,9 +153,9 @@ double addend_cycles(const GemmProblem& problem, const TensorTile& tile, Store s
   const auto element = static_cast<std::int64_t>(size_of(problem.c.type));
   const int boxes =
       tile.transposed ? 2 : static_cast<int>(groups_of(tile.n * element, tile_row_bytes));
-  if (store == Store::rows) return cycles_of_lot * products * boxes;
-  if (store != Store::boxed) return 0.0;
-  return cycles_of_lot * (products * boxes / std::min(tile.boxes, boxes) - 1);
+  const int lots = products * boxes / std::min(tile.boxes, boxes);
+  if (store == Store::rows) return cycles_of_lot * (element == 2 ? lots : products * boxes);
+  return store == Store::boxed ? cycles_of_lot * (lots - 1) : 0.0;
 }
 
 double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,

@@ -89,6 +89,7 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
   } else if (c_is_aligned) {
     layout.store = Store::boxed;
   }
+  layout.adds_rows = p.beta != 0.0 && layout.store == Store::rows && element == 2;
   return layout;
 }
 
@@ -112,9 +113,11 @@ std::size_t shared_bytes_of(const TensorTile& tile, const TileLayout& layout, Da
   const std::size_t boxes =
       static_cast<std::size_t>(std::min<std::int64_t>(tile.boxes, boxes_of_tile)) * box;
   const bool through_shared = store == Store::boxed || store == Store::rows;
+  constexpr std::size_t tails = 64 * 16;  // a chunk for each row of a consumer's boxes
   return static_cast<std::size_t>(tile.stages) * (stage + barriers) +
          static_cast<std::size_t>(tile.panel) * (b_tile + barriers) +
-         (through_shared ? static_cast<std::size_t>(tile.consumers) * boxes : 1024) + 2 * alignment;
+         (through_shared ? static_cast<std::size_t>(tile.consumers) * boxes : 1024) +
+         (layout.adds_rows ? static_cast<std::size_t>(tile.consumers) * tails : 0) + 2 * alignment;
 }
 
 }  // namespace tilescope::operations

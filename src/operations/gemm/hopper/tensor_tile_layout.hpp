@@ -27,6 +27,7 @@ struct TileLayout {
   bool a_begins_anywhere = false;  ///< rows of A begin anywhere; the copy engine still reads their
                                    ///< classes
   Store store = Store::rows;
+  bool adds_rows = false;  ///< threads fetch what C holds, 16 bits each, whose rows begin anywhere
 };
 
 /// Whether the kernel promotes the sums to float32 registers after every tile of k, and so needs

@@ -69,14 +69,15 @@ constexpr double bytes_copied = 3.5e6;  // bytes a microsecond, read and written
 
 // Microseconds on an H200; docs/results/products_h200.md has the runs that they come from.
 double predicted_time(const GemmProblem& p, const DeviceProperties& device) {
-  constexpr double launches = 5.5, ends_of_block = 4.0;
+  constexpr double launches = 5.5, end_of_block = 4.0, end_that_adds_c = 17.0;
   // Microseconds of a block: its products, or its share of what memory and L2 deliver.
   constexpr double products_of_k_tile = 0.34, copies_of_k_tile = 0.0041;
   const auto blocks = static_cast<double>(blocks_of(p)), sms = static_cast<double>(device.sm_count);
   const auto k_tiles = static_cast<double>(groups_of(p.shape.k, blocks_of_tile * tile_k));
   const double of_k_tile = std::max(products_of_k_tile, copies_of_k_tile * std::min(blocks, sms));
   return launches + 4.0 * elements(p, p.shape.m, p.shape.k) / bytes_copied +
-         std::ceil(blocks / sms) * (ends_of_block + k_tiles * of_k_tile);
+         std::ceil(blocks / sms) *
+             ((p.beta != 0.0 ? end_that_adds_c : end_of_block) + k_tiles * of_k_tile);
 }
 
 // The same for a product of copied operands.
