@@ -20,6 +20,10 @@ bool find_allocation(Context& w, AccessPattern& pattern, std::uint64_t low, std:
 /// Passes to the observers an access with the lanes w.mask and the addresses w.addresses.
 void emit_access(Context& w, const Code& c, const AccessPattern& pattern, Space space);
 
+/// Passes to the observers an access of the lanes w.mask, which are not none, at addresses of any
+/// shape.
+void announce_lanes(Context& w, const Code& c, const std::uint64_t* addresses, Space space);
+
 /// These handle the accesses that the lane kernels do not take, lane by lane: they resolve generic
 /// addresses, report faults (faulty loads give 0, faulty stores are dropped), and call the
 /// observers.

@@ -8,22 +8,27 @@
 namespace tilescope::gpu {
 namespace {
 
-struct Interval {
-  std::uint64_t begin, end;
-};
+void sort(Interval* first, Interval* end) {
+  const auto begins_earlier = [](const Interval& a, const Interval& b) {
+    return a.begin < b.begin;
+  };
+  // Lanes mostly lie in ascending order.
+  if (!std::is_sorted(first, end, begins_earlier)) std::sort(first, end, begins_earlier);
+}
 
-/// Blocks and bytes covered together by sorted or unsorted intervals.
-Sectors cover(Interval* begin, Interval* end, unsigned block_bytes) {
-  std::sort(begin, end, [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-  const int shift = std::countr_zero(block_bytes);
+}  // namespace
+
+Sectors cover(const Interval* first, const Interval* end, int block_bytes) {
+  const auto bytes_of_block = static_cast<unsigned>(block_bytes);
+  const int shift = std::countr_zero(bytes_of_block);
   std::uint64_t blocks = 0, bytes = 0;
   std::uint64_t next_block = 0, next_byte = 0;  // the first not counted yet
-  for (const Interval* i = begin; i != end; ++i) {
-    const std::uint64_t last = (i->end - 1) >> shift;
-    const std::uint64_t first = std::max(i->begin >> shift, next_block);
-    if (last >= first) {
-      blocks += last - first + 1;
-      next_block = last + 1;
+  for (const Interval* i = first; i != end; ++i) {
+    const std::uint64_t last_block = (i->end - 1) >> shift;
+    const std::uint64_t first_block = std::max(i->begin >> shift, next_block);
+    if (last_block >= first_block) {
+      blocks += last_block - first_block + 1;
+      next_block = last_block + 1;
     }
     const std::uint64_t from = std::max(i->begin, next_byte);
     if (i->end > from) {
@@ -32,10 +37,8 @@ Sectors cover(Interval* begin, Interval* end, unsigned block_bytes) {
     }
   }
   return {static_cast<std::uint32_t>(blocks),
-          static_cast<std::uint32_t>((bytes + block_bytes - 1) >> shift)};
+          static_cast<std::uint32_t>((bytes + bytes_of_block - 1) >> shift)};
 }
-
-}  // namespace
 
 Sectors coalesce(const std::uint64_t* addresses, std::uint32_t mask, int bytes, int block_bytes) {
   std::array<Interval, 32> intervals;
@@ -44,7 +47,8 @@ Sectors coalesce(const std::uint64_t* addresses, std::uint32_t mask, int bytes, 
     const std::uint64_t address = addresses[std::countr_zero(m)];
     intervals[count++] = {address, address + static_cast<unsigned>(bytes)};
   }
-  return cover(intervals.data(), intervals.data() + count, static_cast<unsigned>(block_bytes));
+  sort(intervals.data(), intervals.data() + count);
+  return cover(intervals.data(), intervals.data() + count, block_bytes);
 }
 
 Sectors coalesce_to_shared(const std::uint64_t* from, const std::uint64_t* to, std::uint32_t mask) {
@@ -71,7 +75,8 @@ Sectors coalesce_local(const std::uint64_t* offsets, std::uint32_t mask, int byt
       intervals[count++] = {at, at + static_cast<unsigned>(std::min(bytes, 4))};
     }
   }
-  return cover(intervals.data(), intervals.data() + count, kSectorBytes);
+  sort(intervals.data(), intervals.data() + count);
+  return cover(intervals.data(), intervals.data() + count);
 }
 
 }  // namespace tilescope::gpu

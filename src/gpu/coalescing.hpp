@@ -19,6 +19,13 @@ struct Sectors {
   friend bool operator==(const Sectors&, const Sectors&) = default;
 };
 
+/// Bytes from `begin` on, before `end`.
+struct Interval {
+  std::uint64_t begin, end;
+};
+/// The sectors of intervals that begin in ascending order. They may overlap.
+Sectors cover(const Interval* first, const Interval* end, int block_bytes = kSectorBytes);
+
 /// The sectors of `addresses` of 32 lanes, of which those in `mask` count, `bytes` a lane (1 to
 /// 32). `block_bytes`: a power of two; 32 for sectors, 128 for lines.
 Sectors coalesce(const std::uint64_t* addresses, std::uint32_t mask, int bytes,

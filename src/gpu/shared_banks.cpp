@@ -10,37 +10,65 @@ namespace {
 /// The wavefronts of one pass: the most words (atomics: lanes) that meet in one bank.
 class Pass {
  public:
-  Pass(const BankLayout& layout, bool atomic) : layout_(layout), atomic_(atomic) {}
+  /// `first`, `last`: the lowest and the highest address of a lane.
+  Pass(const BankLayout& layout, bool atomic, std::uint64_t first, std::uint64_t last, int bytes)
+      : word_shift_(std::countr_zero(static_cast<unsigned>(layout.word_bytes))),
+        row_shift_(std::countr_zero(static_cast<unsigned>(layout.banks))),
+        bank_mask_(static_cast<unsigned>(layout.banks - 1)),
+        first_row_(first >> word_shift_ >> row_shift_),
+        way_(atomic ? Way::each
+             : ((last + static_cast<unsigned>(bytes) - 1) >> word_shift_ >> row_shift_) -
+                         first_row_ <
+                     64
+                 ? Way::near
+                 : Way::far) {}
 
   void add(std::uint64_t address, int bytes) {
-    const auto word = static_cast<unsigned>(layout_.word_bytes);
-    const std::uint64_t last = (address + static_cast<unsigned>(bytes) - 1) / word;
-    for (std::uint64_t w = address / word; w <= last; ++w) add_word(w);
+    const std::uint64_t last = (address + static_cast<unsigned>(bytes) - 1) >> word_shift_;
+    for (std::uint64_t w = address >> word_shift_; w <= last; ++w) {
+      const unsigned bank = static_cast<unsigned>(w) & bank_mask_;
+      counts_[bank] = static_cast<std::uint16_t>(counts_[bank] + is_new(w, bank));
+      most_ = std::max<std::uint32_t>(most_, counts_[bank]);
+    }
   }
   std::uint32_t wavefronts() const { return most_; }
 
  private:
-  void add_word(std::uint64_t word) {
-    // Words of the same bank lie in a chain; a pass has at most 32 lanes * 4 words.
-    const auto bank = static_cast<unsigned>(word) & static_cast<unsigned>(layout_.banks - 1);
-    if (!atomic_) {
-      for (int i = heads_[bank]; i != 0; i = next_[static_cast<unsigned>(i)]) {
-        if (words_[static_cast<unsigned>(i)] == word) return;
-      }
+  enum class Way : std::uint8_t {
+    each,  ///< atomics: a word counts for each lane
+    near,  ///< all words lie in 64 rows of banks: a bit for each
+    far,   ///< words of the same bank lie in a chain
+  };
+
+  /// 1 if the word has not been added before, or counts again.
+  unsigned is_new(std::uint64_t word, unsigned bank) {
+    if (way_ == Way::each) return 1;
+    if (way_ == Way::near) {
+      const std::uint64_t row = (word >> row_shift_) - first_row_;
+      const auto fresh = static_cast<unsigned>(~rows_[bank] >> row & 1);
+      rows_[bank] |= std::uint64_t{1} << row;
+      return fresh;
+    }
+    for (int i = heads_[bank]; i != 0; i = next_[static_cast<unsigned>(i)]) {
+      if (words_[static_cast<unsigned>(i)] == word) return 0;
     }
     const auto slot = static_cast<unsigned>(++used_);
     words_[slot] = word;
     next_[slot] = heads_[bank];
     heads_[bank] = static_cast<std::int16_t>(slot);
-    most_ = std::max<std::uint32_t>(most_, ++counts_[bank]);
+    return 1;
   }
 
-  const BankLayout& layout_;
-  bool atomic_;
+  int word_shift_, row_shift_;
+  unsigned bank_mask_;
+  std::uint64_t first_row_;
+  Way way_;
   int used_ = 0;
   std::uint32_t most_ = 0;
-  std::array<std::int16_t, 64> heads_{};
   std::array<std::uint16_t, 64> counts_{};
+  std::array<std::uint64_t, 64> rows_{};
+  std::array<std::int16_t, 64> heads_{};
+  // A pass has at most 32 lanes * 4 words, or 16 in a layout with words of a byte.
   std::array<std::int16_t, 32 * 16 + 1> next_;
   std::array<std::uint64_t, 32 * 16 + 1> words_;
 };
@@ -58,7 +86,13 @@ bool pairs_up(const std::uint64_t* addresses, std::uint32_t mask, int distance) 
 void add_pass(SharedWavefronts& result, const std::uint64_t* addresses, std::uint32_t mask,
               int bytes, SharedUse use, const BankLayout& layout) {
   if (mask == 0) return;
-  Pass pass(layout, use == SharedUse::atomic);
+  std::uint64_t first = ~std::uint64_t{0}, last = 0;
+  for (std::uint32_t m = mask; m != 0; m &= m - 1) {
+    const std::uint64_t address = addresses[std::countr_zero(m)];
+    first = std::min(first, address);
+    last = std::max(last, address);
+  }
+  Pass pass(layout, use == SharedUse::atomic, first, last, bytes);
   for (std::uint32_t m = mask; m != 0; m &= m - 1) pass.add(addresses[std::countr_zero(m)], bytes);
   result.wavefronts += pass.wavefronts();
   result.ideal += 1;

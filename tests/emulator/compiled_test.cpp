@@ -159,11 +159,15 @@ TEST(Compiled, LanesOfAnyAddressesStayInside) {
        {std::pair{"global", "u64"}, std::pair{"shared", "u32"}, std::pair{"shared", "u64"}}) {
     for (const bool store : {false, true}) {
       for (const int wrong : {end, end - 2, end - 4, -4, 2}) {
-        SCOPED_TRACE(fmt::format("{} {} {} {}", space, address, store, wrong));
         const std::string ptx = std::string(kHeader) + stray_lane(space, address, store, wrong);
-        const auto compiled = run(ptx, {{24}, {32}}, Watched::no, false);
-        expect_equal(*compiled, *run(ptx, {{24}, {32}}, Watched::no, true));
-        EXPECT_EQ(compiled->summary.fault_count, wrong == end - 4 ? 0u : 1u);
+        for (const Watched watched :
+             {Watched::no, Watched::sums, Watched::sums_by_block, Watched::accesses}) {
+          SCOPED_TRACE(fmt::format("{} {} {} {} {}", space, address, store, wrong,
+                                   static_cast<int>(watched)));
+          const auto compiled = run(ptx, {{24}, {32}}, watched, false);
+          expect_equal(*compiled, *run(ptx, {{24}, {32}}, watched, true));
+          EXPECT_EQ(compiled->summary.fault_count, wrong == end - 4 ? 0u : 1u);
+        }
       }
     }
   }

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
+#include <random>
+#include <set>
 
 namespace tilescope::gpu {
 namespace {
@@ -113,6 +117,32 @@ TEST(SharedBanks, EightBanksOfTheTeachingPicture) {
   EXPECT_EQ(shared_wavefronts(row.data(), 0xff, 4, SharedUse::load, eight), expect(1, 1, 1));
   EXPECT_EQ(shared_wavefronts(column.data(), 0xff, 4, SharedUse::load, eight), expect(8, 1, 8));
   EXPECT_EQ(shared_wavefronts(padded.data(), 0xff, 4, SharedUse::load, eight), expect(1, 1, 1));
+}
+/// Words near each other and far apart, some of them shared by lanes, against sets of words.
+TEST(SharedBanks, WordsAtRandom) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 2000; ++i) {
+    const std::uint32_t words = 1u << (i % 15), from = static_cast<std::uint32_t>(random() % 5000);
+    const std::uint32_t mask = i % 4 == 0 ? static_cast<std::uint32_t>(random()) | 1 : kWholeWarp;
+    const bool atomic = i % 3 == 0;
+    const std::uint64_t apart = std::array{1, 32, 2048, 63}[random() % 4];
+    std::array<std::uint64_t, 32> addresses{};
+    std::map<std::uint64_t, std::multiset<std::uint64_t>> banks;
+    for (std::size_t l = 0; l < addresses.size(); ++l) {
+      const std::uint64_t word = from + random() % words * apart;
+      addresses[l] = word * 4;
+      std::multiset<std::uint64_t>& bank = banks[word % 32];
+      const bool counts = atomic || bank.count(word) == 0;
+      if ((mask >> l & 1) != 0 && counts) bank.insert(word);
+    }
+    std::size_t most = 0;
+    for (const auto& [number, bank] : banks) most = std::max(most, bank.size());
+    const auto ways = static_cast<std::uint32_t>(most);
+    EXPECT_EQ(shared_wavefronts(addresses.data(), mask, 4,
+                                atomic ? SharedUse::atomic : SharedUse::increment),
+              expect(ways, 1, ways))
+        << i;
+  }
 }
 TEST(SharedBanks, MatrixRows) {
   const auto dense = lane_addresses([](int l) { return u(l) * 16; });

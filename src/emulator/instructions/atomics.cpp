@@ -62,9 +62,9 @@ AddressExtent extent_of(LaneMask lanes, const std::uint64_t* addresses) {
   return result;
 }
 
-/// All lanes that run name words of the block's own shared memory, and nobody wants to know of it.
+/// All lanes that run name words of the block's own shared memory.
 bool is_plain_shared(const Context& w, const Code& c, const std::uint64_t* addresses) {
-  if (c.space != static_cast<std::uint8_t>(Space::shared) || (w.events & kSharedAccess) != 0 ||
+  if (c.space != static_cast<std::uint8_t>(Space::shared) ||
       w.shared_bytes < sizeof(std::uint32_t)) {
     return false;
   }
@@ -80,12 +80,10 @@ bool is_plain_shared(const Context& w, const Code& c, const std::uint64_t* addre
 }
 
 /// The number to be added to an address to get the host's, where all lanes that run name elements
-/// of one allocation in global memory, and nobody wants to know of it.
+/// of one allocation in global memory.
 std::optional<std::uint64_t> plain_global(const Context& w, const Code& c, unsigned bytes,
                                           const std::uint64_t* addresses) {
-  if (c.space != static_cast<std::uint8_t>(Space::global) || (w.events & kGlobalAccess) != 0) {
-    return std::nullopt;
-  }
+  if (c.space != static_cast<std::uint8_t>(Space::global)) return std::nullopt;
   const AddressExtent extent = extent_of(w.mask, addresses);
   if (extent.bits % bytes != 0) return std::nullopt;
   Allocation* const found =
@@ -135,12 +133,14 @@ void atomic(Context& w, const Code& c) {
   lane_addresses(w, c, addresses);
   const unsigned bytes = element_bytes(c), count = c.aux >> 26;
   if (count == 1 && is_word_sum(c) && is_plain_shared(w, c, addresses)) {
+    announce_lanes(w, c, addresses, Space::shared);
     add_shared_words(w, c, addresses);
     return;
   }
   const bool has_result = (c.aux >> 24 & 1) != 0;
   if (count == 1 && is_integer_sum(c)) {
     if (const auto to_host = plain_global(w, c, bytes, addresses)) {
+      announce_lanes(w, c, addresses, Space::global);
       const auto add = [&](auto registers) {
         add_global(w, registers(c.list[0]), has_result ? registers(c.list[1]) : nullptr, addresses,
                    *to_host);

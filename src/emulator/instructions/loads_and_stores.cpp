@@ -212,38 +212,47 @@ void report_faults(Context& w, const Code& c, const FaultyLane* faults,
   }
 }
 
+/// An access by the lanes w.mask at addresses without a pattern.
+Access access_of(Context& w, const Code& c, const std::uint64_t* addresses, Space space) {
+  return {c.id,
+          w.warp_index,
+          w.mask,
+          c.bytes,
+          space,
+          static_cast<AccessKind>(c.access),
+          AccessShape::scattered,
+          static_cast<MemoryOrder>(c.order),
+          static_cast<Scope>(c.scope),
+          0,
+          addresses,
+          &w,
+          &c};
+}
+
+/// Calls the observers of accesses to `space` in a block.
+template <class Call>
+void tell(const Block& block, Space space, Call call) {
+  for (const auto& slot : block.observers()) {
+    if ((slot.events & access_event(space)) != 0) call(*slot.observer);
+  }
+}
+void tell(Context& w, const Access& access) {
+  tell(*w.block, access.space, [&](BlockObserver& observer) { observer.access(access); });
+}
+
 /// Passes an access of lanes with the same space and the same owner to the observers.
 void announce(Context& w, const Code& c, const LaneTargets& targets, Space space, LaneMask mask,
               unsigned bytes, AccessKind kind) {
-  const std::uint32_t event = access_event(space);
-  if ((w.events & event) == 0) return;
-  const Access access{c.id,
-                      w.warp_index,
-                      mask,
-                      static_cast<std::uint16_t>(bytes),
-                      space,
-                      kind,
-                      AccessShape::scattered,
-                      static_cast<MemoryOrder>(c.order),
-                      static_cast<Scope>(c.scope),
-                      0,
-                      targets.address,
-                      &w,
-                      &c};
-  const auto tell = [&](const Block& block, auto&& call) {
-    for (const auto& slot : block.observers()) {
-      if ((slot.events & event) != 0) call(*slot.observer);
-    }
-  };
+  Access access = access_of(w, c, targets.address, space);
+  access.mask = mask;
+  access.bytes = static_cast<std::uint16_t>(bytes);
+  access.kind = kind;
   const Block* const owner = targets.owner[std::countr_zero(mask)];
-  if (owner == nullptr) {
-    tell(*w.block, [&](BlockObserver& observer) { observer.access(access); });
-    return;
-  }
+  if (owner == nullptr) return tell(w, access);
   const std::uint32_t own = w.block->rank(), other = owner->rank();
   if (w.block->cluster().exited(other)) return;  // its observers have heard its end
-  tell(*w.block, [&](BlockObserver& observer) { observer.remote_access(access, other); });
-  tell(*owner, [&](BlockObserver& observer) { observer.neighbour_access(access, own); });
+  tell(*w.block, space, [&](BlockObserver& observer) { observer.remote_access(access, other); });
+  tell(*owner, space, [&](BlockObserver& observer) { observer.neighbour_access(access, own); });
 }
 
 ClusterOperation cluster_operation(AccessKind kind) {
@@ -323,23 +332,14 @@ bool find_allocation(Context& w, AccessPattern& pattern, std::uint64_t low, std:
 }
 
 void emit_access(Context& w, const Code& c, const AccessPattern& pattern, Space space) {
-  const Access access{c.id,
-                      w.warp_index,
-                      w.mask,
-                      c.bytes,
-                      space,
-                      static_cast<AccessKind>(c.access),
-                      static_cast<AccessShape>(pattern.shape),
-                      static_cast<MemoryOrder>(c.order),
-                      static_cast<Scope>(c.scope),
-                      pattern.serial,
-                      w.addresses,
-                      &w,
-                      &c};
-  const std::uint32_t event = access_event(space);
-  for (const auto& slot : w.block->observers()) {
-    if ((slot.events & event) != 0) slot.observer->access(access);
-  }
+  Access access = access_of(w, c, w.addresses, space);
+  access.shape = static_cast<AccessShape>(pattern.shape);
+  access.pattern = pattern.serial;
+  tell(w, access);
+}
+
+void announce_lanes(Context& w, const Code& c, const std::uint64_t* addresses, Space space) {
+  if ((w.events & access_event(space)) != 0) tell(w, access_of(w, c, addresses, space));
 }
 
 void lane_addresses(Context& w, const Code& c, std::uint64_t* addresses) {

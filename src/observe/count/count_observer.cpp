@@ -36,6 +36,17 @@ bool reads(AccessKind kind) {
              AccessKind::texture_load, AccessKind::surface_load, AccessKind::surface_reduction});
 }
 
+/// The sectors of bytes that lie so far from `base`.
+gpu::Sectors sectors_of_runs(std::uint64_t base, const std::vector<Run>& runs) {
+  std::array<gpu::Interval, emulator::kWarpSize> intervals;
+  std::size_t count = 0;
+  for (const Run& run : runs) {
+    const std::uint64_t begin = base + static_cast<std::uint64_t>(run.offset);
+    intervals[count++] = {begin, begin + run.bytes};
+  }
+  return gpu::cover(intervals.data(), intervals.data() + count);
+}
+
 class BlockCounts : public emulator::BlockObserver {
  public:
   /// `sample`, if not null, receives the counts of each block by itself.
@@ -89,6 +100,7 @@ class BlockCounts : public emulator::BlockObserver {
     PatternSlot slot;
     slot.space = a.space;
     slot.kind = a.kind;
+    if (a.space == Space::global) find_runs(a, slot.runs);
     learn(a, 0, slot);
     slot.costs[0].hits = sum.times;
     slot.flush();
@@ -208,7 +220,7 @@ class BlockCounts : public emulator::BlockObserver {
       learn_shared(a, cost, slot);
     } else if (a.space == Space::global || a.space == Space::local) {
       const gpu::Sectors s = a.space == Space::global
-                                 ? gpu::coalesce(a.addresses, a.mask, a.bytes)
+                                 ? sectors_of_runs(base_address(a), slot.runs)
                                  : gpu::coalesce_local(a.addresses, a.mask, a.bytes);
       cost.units = s.sectors;
       cost.ideal = s.ideal;
