@@ -324,6 +324,5 @@ TEST(TensorTilesKernels, SpillNothingWhereThreadsFetchC) {
   }
 }
 
-
 }  // namespace
 }  // namespace tilescope::operations

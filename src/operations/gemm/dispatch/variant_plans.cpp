@@ -74,8 +74,9 @@ std::string plan_text(const SmallPlan& p) {
 }
 
 std::string plan_text(const MmaSyncPlan& p) {
-  return fmt::format("tile {}x{} depth {} stages {} blocks {}", p.tile.rows, p.tile.columns,
-                     p.depth_bytes, p.stages, p.tile.blocks_per_sm);
+  return fmt::format("tile {}x{} warps {}x{} depth {} stages {} blocks {}", p.tile.rows,
+                     p.tile.columns, p.tile.warp_rows, p.tile.warp_columns, p.depth_bytes, p.stages,
+                     p.tile.blocks_per_sm);
 }
 
 // Where there are fewer tiles of k than requested parts, several plans end with the same number of

@@ -13,18 +13,66 @@
 namespace tilescope::operations {
 namespace {
 
-constexpr int side_of_warp = 32;
-
-// The time that an SM takes for a tile was measured on an H200.
+// Microseconds on an H200: of the first tile of each SM, and of each further one; of both for each
+// 128 bytes of k, and where C is added; of each stage but the first. Fitted to all plans of 219
+// products of up to 256 steps. Small tiles of small warps are fast where there is one for each SM:
+// the time is that of a thread's instructions.
 struct TileOfBlock {
   int rows, columns;
-  double cycles;
+  int warp_rows, warp_columns;
+  int longest_bytes;  // of k in a stage
+  double first, of_k, adding;
+  double next, next_of_k, next_adding;
+  double of_stage;
 };
-constexpr TileOfBlock block_tiles[] = {
-    {.rows = 64, .columns = 128, .cycles = 4400.0},
-    {.rows = 32, .columns = 128, .cycles = 2700.0},
-    {.rows = 64, .columns = 64, .cycles = 2800.0},
-};
+constexpr TileOfBlock block_tiles[] = {{.rows = 64,
+                                        .columns = 128,
+                                        .warp_rows = 32,
+                                        .warp_columns = 32,
+                                        .longest_bytes = 256,
+                                        .first = 7.50,
+                                        .of_k = 0.72,
+                                        .adding = 0.80,
+                                        .next = 2.07,
+                                        .next_of_k = 0.14,
+                                        .next_adding = 1.34,
+                                        .of_stage = 0.44},
+                                       {.rows = 32,
+                                        .columns = 128,
+                                        .warp_rows = 32,
+                                        .warp_columns = 32,
+                                        .longest_bytes = 256,
+                                        .first = 7.02,
+                                        .of_k = 0.74,
+                                        .adding = 0.72,
+                                        .next = 0.86,
+                                        .next_of_k = 0.37,
+                                        .next_adding = 0.90,
+                                        .of_stage = 0.30},
+                                       {.rows = 32,
+                                        .columns = 64,
+                                        .warp_rows = 16,
+                                        .warp_columns = 16,
+                                        .longest_bytes = 512,
+                                        .first = 6.59,
+                                        .of_k = 0.43,
+                                        .adding = 0.24,
+                                        .next = 0.69,
+                                        .next_of_k = 0.31,
+                                        .next_adding = 0.37,
+                                        .of_stage = 0.37},
+                                       {.rows = 32,
+                                        .columns = 32,
+                                        .warp_rows = 16,
+                                        .warp_columns = 16,
+                                        .longest_bytes = 256,
+                                        .first = 6.44,
+                                        .of_k = 0.46,
+                                        .adding = 0.29,
+                                        .next = 0.39,
+                                        .next_of_k = 0.23,
+                                        .next_adding = 0.26,
+                                        .of_stage = 0.27}};
 
 // Shared memory has room for rows that begin anywhere, wherever they begin.
 constexpr ChunkAccess anywhere{RowsBy::elements, RowsBy::elements, false};
@@ -83,28 +131,40 @@ int blocks_per_sm(const GemmProblem& problem, const MmaSyncPlan& plan,
                                    (bytes + device.reserved_shared_bytes_per_block)));
 }
 
+double expected_cycles(const GemmProblem& problem, const MmaSyncPlan& plan, const TileOfBlock& tile,
+                       const DeviceProperties& device) {
+  constexpr double cycles_of_microsecond = 1755.0, k_unit = 128.0;
+  const auto k_bytes = problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type));
+  const double k = double(k_bytes) / k_unit, adds = problem.beta != 0.0 ? 1.0 : 0.0;
+  const std::int64_t sms = std::max(1, device.sm_count);
+  const double further = double(groups_of(mma_tiles_of_c(problem, plan.tile), sms) - 1);
+  const double stages = double(groups_of(k_bytes, plan.depth_bytes) - 1);
+  return cycles_of_microsecond *
+         (tile.first + tile.of_k * k + tile.adding * adds + tile.of_stage * stages +
+          further * (tile.next + tile.next_of_k * k + tile.next_adding * adds));
+}
+
 }  // namespace
 
 std::vector<MmaSyncPlan> short_k_mma_plan_candidates(const GemmProblem& problem,
                                                      const DeviceProperties& device) {
-  constexpr int least_depth = 64, longest = 256, depth_of_two = 128;
-  constexpr double launch = 9000.0;
+  constexpr int least_depth = 64, depth_of_two = 128;
   const std::int64_t k_bytes = problem.shape.k * std::int64_t(size_of(problem.a.type));
-  const std::int64_t sms = std::max(1, device.sm_count);
-  int depth_bytes = least_depth;
-  while (depth_bytes < k_bytes && depth_bytes < longest) depth_bytes *= 2;
-  const bool is_whole = depth_bytes >= k_bytes;
   std::vector<MmaSyncPlan> plans;
   for (const TileOfBlock& tile : block_tiles) {
+    int depth_bytes = least_depth;
+    while (depth_bytes < k_bytes && depth_bytes < tile.longest_bytes) depth_bytes *= 2;
+    const bool is_whole = depth_bytes >= k_bytes;
     MmaSyncPlan plan{.tile = {.rows = tile.rows,
                               .columns = tile.columns,
-                              .warp_rows = side_of_warp,
-                              .warp_columns = side_of_warp},
+                              .warp_rows = tile.warp_rows,
+                              .warp_columns = tile.warp_columns},
                      .depth_bytes = is_whole ? depth_bytes : depth_of_two,
                      .stages = is_whole ? 1 : 2};
+    if (!mma_copies_share_rows(problem, plan.tile, plan.depth_bytes)) continue;
     plan.tile.blocks_per_sm = blocks_per_sm(problem, plan, device);
     if (plan.tile.blocks_per_sm == 0) continue;
-    plan.cycles = launch + tile.cycles * double(groups_of(mma_tiles_of_c(problem, plan.tile), sms));
+    plan.cycles = expected_cycles(problem, plan, tile, device);
     plans.push_back(plan);
   }
   std::stable_sort(
@@ -138,24 +198,25 @@ std::optional<std::string> short_k_mma_refusal(const GemmProblem& problem,
 }
 
 bool short_k_mma_pays(const GemmProblem& problem, const DeviceProperties& device) {
-  // Up to these steps it was faster than tensor_tiles and register_operand on an H200, which copy
-  // operands first whose rows begin anywhere (docs/results/products_random_h200.md).
-  constexpr std::int64_t adding_c = 144, adding_large_c = 88, adding_c_tf32 = 56, of_small_c = 72,
-                         of_small_c_tf32 = 24;
-  constexpr double small = 1e6, adds_fast = 2e6, large = 3e6;  // elements of C
   const MatmulShape& s = problem.shape;
   const ChunkAccess access = chunk_access(problem, {});
   if (device.compute_major != 9) return false;  // not measured
   if (access.a != RowsBy::elements && access.b != RowsBy::elements) return false;
-  const bool is_tf32 = problem.precision == Precision::tf32;
-  const double elements = double(problem.batch) * double(s.m) * double(s.n);
+  // Up to these steps it was faster than tensor_tiles and register_operand on an H200, which copy
+  // operands first whose rows begin anywhere (docs/results/products_random_h200.md).
+  // register_operand does not where all three matrices lie alike.
+  const bool adds = problem.beta != 0.0, is_tf32 = problem.precision == Precision::tf32;
   const bool lie_alike = problem.a.order == problem.b.order && problem.b.order == problem.c.order;
-  // register_operand copies nothing first there.
-  if (is_tf32 && lie_alike && elements < small) return false;
-  if (problem.beta != 0.0) {
-    return s.k <= (is_tf32 ? adding_c_tf32 : elements < adds_fast ? adding_c : adding_large_c);
+  const double elements = double(problem.batch) * double(s.m) * double(s.n);
+  if (elements < 0.35e6) {
+    return s.k <= (is_tf32 ? (lie_alike ? 40 : 80) : adds ? 224 : 128);
   }
-  return elements < large && s.k <= (is_tf32 ? of_small_c_tf32 : of_small_c);
+  if (is_tf32) {
+    if (lie_alike && elements < 1e6) return false;
+    return s.k <= (adds ? 56 : 24) && (adds || elements < 3e6);
+  }
+  if (adds) return s.k <= (elements < 2e6 ? 144 : 88);
+  return s.k <= 72 && elements < 3e6;
 }
 
 std::unique_ptr<GemmRun> prepare_short_k_mma(Device& device, const GemmProblem& problem) {
