@@ -195,52 +195,80 @@ __device__ inline float bias_inside(const Arguments& p, const BlockUnit& unit, i
   return BIAS != no_bias && inside ? p.bias[at] : 0.0F;
 }
 
-// What C held of a warp's rows of a box, whose rows begin anywhere: from the boxes or from memory, there
-// zeros outside of C. All of a box is read before its results are written: those lie over what the
-// boxes held, and a read from memory behind a write would wait for it.
+// What C held of a warp's rows of a box, whose rows begin anywhere: from the boxes, two matrices of 8
+// columns at a time, so that registers suffice beside the sums; or from memory, all of a box before the
+// first result is written, as a read behind a write would wait for it. Zeros outside of C there.
 struct Addend {
-  static constexpr int matrices = adds_rows || adds_elements ? c_columns / 8 : 1;  // 8 columns each
-  Sum of[matrices][2][2] = {};  // row half h, column pair e
+  static constexpr int matrices = adds_elements ? c_columns / 8 : 2;
+  Sum of[matrices][2][2];  // row half h, column pair e
+  int before[2];           // elements of a row's first chunk that are of columns before the lot's
 
-  // From box `box` of a lot, which begins at rows `first_row` of the tile and column `first_column`.
-  __device__ void read(const ConsumerBoxes& own, const Arguments& p, const BlockUnit& unit,
-                       int first_row, int first_column, int box) {
-    const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  // For the lot of rows `first_row` of the tile and column `first_column` on.
+  __device__ void begin(const Arguments& p, const BlockUnit& unit, int first_row,
+                        int first_column) {
     const C_TYPE* const c =
         static_cast<const C_TYPE*>(p.c) + unit.batch * p.c_stride + first_column;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const int r = 16 * warp + lane / 4 + 8 * h, row = row_of_c(unit, unit.row + first_row + r);
-      const RowOfLot of_lot(c + row * p.c_leading);
+      const int row = row_of_c(unit, unit.row + first_row + row_of_lane(h));
+      before[h] = RowOfLot(c + row * p.c_leading).before;
+    }
+  }
+  // From matrix `first` of box `box` of the lot on. Without a condition: a branch for each element
+  // would take longer than all the rest.
+  __device__ void take(const ConsumerBoxes& own, int box, int first) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
 #pragma unroll
       for (int j = 0; j < matrices; ++j) {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-          const int column = box * c_columns + 8 * j + lane % 4 * 2 + e;
-          if (adds_rows) {
-            // Without a condition: a branch for each element would take longer than all the rest.
-            const int at = of_lot.before + column;
-            const unsigned char* const chunk = own.place(r, at / RowOfLot::of_chunk);
-            of[j][h][e] = static_cast<Sum>(
-                widen(reinterpret_cast<const C_TYPE*>(chunk)[at % RowOfLot::of_chunk]));
-          } else if (row < p.m && first_column + column < p.n) {
-            of[j][h][e] = static_cast<Sum>(widen(c[row * p.c_leading + column]));
-          }
+          const int at =
+              before[h] + box * c_columns + 8 * (first + j) + threadIdx.x % 4 * 2 + e;
+          const unsigned char* const chunk = own.place(row_of_lane(h), at / RowOfLot::of_chunk);
+          of[j][h][e] = static_cast<Sum>(
+              widen(reinterpret_cast<const C_TYPE*>(chunk)[at % RowOfLot::of_chunk]));
         }
       }
     }
-    __syncwarp();  // all have read; lanes may have read different elements
+    __syncwarp();  // all have read: results are written over what earlier columns held
+  }
+  // The box whose first element in memory for this thread is at (row, column).
+  __device__ void read(const Arguments& p, const BlockUnit& unit, int row, int column) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int r = row_of_c(unit, row + 8 * h);
+      const C_TYPE* const from =
+          static_cast<const C_TYPE*>(p.c) + unit.batch * p.c_stride + r * p.c_leading;
+#pragma unroll
+      for (int j = 0; j < matrices; ++j) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int at = column + 8 * j + e;
+          of[j][h][e] = r < p.m && at < p.n ? static_cast<Sum>(widen(from[at])) : Sum(0);
+        }
+      }
+    }
+    __syncwarp();  // lanes may have read different elements; they store together
+  }
+
+ private:
+  __device__ static int row_of_lane(int h) {
+    return 16 * (threadIdx.x % 128 / 32) + threadIdx.x % 32 / 4 + 8 * h;
   }
 };
 
 // Box `number` of the tile from this warp's sums, whose consumer begins at row `first_row`.
+// `take(j)`: takes what the boxes held from matrix j on to `addend`.
+template <typename Take>
 __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2], int number,
                                 const Arguments& p, const BlockUnit& unit, int first_row,
-                                const Addend& addend = {}) {
+                                Addend& addend, const Take& take) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   constexpr int matrices = c_columns / 8;  // 8 columns each
   const int first = number * matrices, top = unit.row + first_row + 16 * warp + lane / 4;
   const int left = unit.column + 8 * first + lane % 4 * 2;
+  if (adds_elements) addend.read(p, unit, top, left);
   float bias[BIAS == bias_of_row ? 1 : matrices][2];  // of row half h, or of column pair e
 #pragma unroll
   for (int j = 0; j < (BIAS == bias_of_row ? 1 : matrices); ++j) {
@@ -249,12 +277,14 @@ __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2]
   }
 #pragma unroll
   for (int j = 0; j < matrices; j += 2) {
+    if (adds_rows) take(j);
     Sum v[8] = {};  // two matrices: column pair e, row half h
     if (adds_boxes) read_chunks(v, box, j, C_TYPE{});
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int matrix = j + i / 4, h = i / 2 % 2, e = i % 2;
-      const Sum before = Addend::matrices > 1 ? addend.of[matrix % Addend::matrices][h][e] : v[i];
+      const bool reads_rows = adds_rows || adds_elements;
+      const Sum before = reads_rows ? addend.of[matrix % Addend::matrices][h][e] : v[i];
       v[i] = finished(sum[4 * (first + matrix) + 2 * h + e], before,
                       BIAS == bias_of_row ? bias[0][h] : bias[matrix][e], p);
     }
@@ -273,7 +303,8 @@ __device__ inline void store_by_warp(const Sum (&sum)[TILE_N / 2], Boxes& boxes,
     unsigned char* const box = boxes[number % boxes_at_once];
     if (is_elected()) wait_until_read<boxes_at_once - 1>();
     __syncwarp();
-    fill_box(box, sum, number, p, unit, first_row);
+    Addend none;
+    fill_box(box, sum, number, p, unit, first_row, none, [](int) {});
     publish_shared();
     __syncwarp();
     if (is_elected()) {
@@ -297,11 +328,12 @@ __device__ inline void store_together(const Sum (&sum)[TILE_N / 2], ConsumerBoxe
     const int first_column = unit.column + first * c_columns;
     if (first_column >= p.n) break;
     own.await();
+    Addend addend;
+    if (adds_rows) addend.begin(p, unit, first_row, first_column);
 #pragma unroll
     for (int box = 0; box < boxes_at_once; ++box) {
-      Addend addend;
-      if (adds_rows || adds_elements) addend.read(own, p, unit, first_row, first_column, box);
-      fill_box(own.boxes[box], sum, first + box, p, unit, first_row, addend);
+      fill_box(own.boxes[box], sum, first + box, p, unit, first_row, addend,
+               [&](int j) { addend.take(own, box, j); });
     }
     if (C_STORE == store_boxed) publish_shared();
     synchronise_consumer(own.consumer);

@@ -136,7 +136,7 @@ TEST(ShortKMma, PaysWhereRowsBeginAnywhereAndKIsShort) {
   EXPECT_TRUE(adding_pays({511, 513, 223}));
   EXPECT_FALSE(adding_pays({1001, 1003, 223}));
   EXPECT_TRUE(adding_pays({1001, 1003, 143}));
-  EXPECT_FALSE(adding_pays({2109, 2476, 89}));
+  EXPECT_FALSE(adding_pays({2109, 2476, 79}));
   const auto tf32_pays = [](const MatmulShape& shape, Order b) {
     return short_k_mma_pays(dense(shape, Order::row_major, b, Precision::tf32), h200());
   };
@@ -146,7 +146,8 @@ TEST(ShortKMma, PaysWhereRowsBeginAnywhereAndKIsShort) {
   EXPECT_FALSE(tf32_pays({511, 513, 41}, Order::row_major))
       << "register_operand reads B where it lies";
   EXPECT_FALSE(tf32_pays({901, 903, 23}, Order::row_major));
-  EXPECT_TRUE(tf32_pays({901, 903, 23}, Order::column_major));
+  EXPECT_TRUE(tf32_pays({901, 903, 43}, Order::column_major));
+  EXPECT_FALSE(tf32_pays({901, 903, 45}, Order::column_major));
 }
 
 TEST(ShortKMma, TilesAreSmallWhereEachSmHasOne) {

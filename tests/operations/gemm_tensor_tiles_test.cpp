@@ -315,12 +315,15 @@ TEST(TensorTilesKernels, CompileWithoutWarningsAndSpillNothing) {
   }
 }
 
+// Tiles of few and of many sums for each thread.
 TEST(TensorTilesKernels, SpillNothingWhereThreadsFetchC) {
-  for (GemmProblem problem : {product(8191, 8191, 1999), product(1722, 1675, 78)}) {
+  for (GemmProblem problem :
+       {product(8191, 8191, 1999), product(1722, 1675, 78), product(3638, 1345, 114),
+        product(4491, 3675, 88), product(235, 559, 405)}) {
     problem.beta = 1.0;
     EXPECT_THAT(log_of("tensor_tiles", problem),
                 HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"))
-        << problem.shape.n;
+        << problem.shape.m;
   }
 }
 

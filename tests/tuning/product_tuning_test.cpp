@@ -373,7 +373,7 @@ TEST_F(TuneMatmul, TunesTheProductThatMatmulMakes) {
   const TuneReport report = tune_matmul(
       *device_, {.shape = {30, 40, 50}, .precision = Precision::fp16, .type = DataType::float16});
   EXPECT_EQ(report.product, tune_product(true).product);
-  EXPECT_EQ(report.candidates.size(), 5u);  // general, mma_sync and three plans of short_k_mma
+  EXPECT_EQ(report.candidates.size(), 6u);  // general, mma_sync and four plans of short_k_mma
   // For float32 matrices operands are converted, and C keeps its type.
   EXPECT_THAT(tune_matmul(*device_, {.shape = {30, 40, 50}, .precision = Precision::fp16}).product,
               HasSubstr("A float16 by rows of 56, B float16 by rows of 40, C float32"));

@@ -213,10 +213,10 @@ bool short_k_mma_pays(const GemmProblem& problem, const DeviceProperties& device
   }
   if (is_tf32) {
     if (lie_alike && elements < 1e6) return false;
-    return s.k <= (adds ? 56 : 24) && (adds || elements < 3e6);
+    if (!adds && elements > 3e6) return false;
+    return s.k <= (adds ? 56 : lie_alike || elements > 1.5e6 ? 24 : 44);
   }
-  if (adds) return s.k <= (elements < 2e6 ? 144 : 88);
-  return s.k <= 72 && elements < 3e6;
+  return adds ? s.k <= 144 && elements < 2e6 : s.k <= 72 && elements < 3e6;
 }
 
 std::unique_ptr<GemmRun> prepare_short_k_mma(Device& device, const GemmProblem& problem) {

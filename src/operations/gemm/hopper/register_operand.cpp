@@ -318,8 +318,9 @@ bool register_operand_pays(const GemmProblem& problem, const DeviceProperties&) 
   // The rows of its tiles are not those of C in memory.
   if (access.c_quads) {
     constexpr std::int64_t many_steps = 800;
-    constexpr double large_c = 3e6;
-    return elements < large_c || (problem.beta == 0.0 && s.k >= many_steps);
+    constexpr double large_c = 3e6, large_added_to = 1e6;
+    if (problem.beta != 0.0) return elements < large_added_to;
+    return elements < large_c || s.k >= many_steps;
   }
   constexpr std::int64_t narrow = 400, many_steps = 1024;
   constexpr double large_c = 1e6;

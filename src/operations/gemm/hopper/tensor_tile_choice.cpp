@@ -238,13 +238,17 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   return launch_cycles + cycles;
 }
 
+// A thread's.
+int sums_of(const TensorTile& tile) {
+  return tile.m / 64 / (tile.in_turn ? 1 : tile.consumers) * tile.n / 2;
+}
+
 // Whether the sums of a consumer's part of a tile fit in its threads' registers, of which each of
 // three consumers has fewer, and are promoted beside products.
 bool sums_fit(const TensorTile& tile, const GemmProblem& problem) {
   // One consumer promotes while another multiplies.
   if (tile.in_turn && promotes_sums(problem)) return false;
-  const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
-  const int sums = (products + (promotes_sums(problem) ? 1 : 0)) * tile.n / 2;
+  const int sums = sums_of(tile) + (promotes_sums(problem) ? tile.n / 2 : 0);
   return sums <= (tile.consumers == 3 ? 96 : 192);
 }
 
@@ -266,10 +270,12 @@ std::vector<TensorTile> shapes(const GemmProblem& problem) {
   return tiles;
 }
 
-// Sets the number of stages; false if too few fit.
+// Sets the number of stages; false if too few fit, or if the sums leave too few registers to what
+// the threads fetch of C.
 bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
          const DeviceProperties& device) {
-  constexpr int most_stages = 8, least_stages = 2;
+  constexpr int most_stages = 8, least_stages = 2, most_sums = 160;
+  if (layout.adds_rows && sums_of(tile) > most_sums) return false;
   tile.stages = most_stages;
   while (tile.stages >= least_stages &&
          shared_bytes_of(tile, layout, problem.c.type) > device.shared_bytes_per_block_optin) {
