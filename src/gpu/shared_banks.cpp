@@ -7,70 +7,84 @@
 namespace tilescope::gpu {
 namespace {
 
-/// The wavefronts of one pass: the most words (atomics: lanes) that meet in one bank.
+/// The lanes of one pass: its wavefronts are the most words (atomics: lanes) that meet in one bank.
 class Pass {
  public:
-  /// `first`, `last`: the lowest and the highest address of a lane.
-  Pass(const BankLayout& layout, bool atomic, std::uint64_t first, std::uint64_t last, int bytes)
-      : word_shift_(std::countr_zero(static_cast<unsigned>(layout.word_bytes))),
+  Pass(const std::uint64_t* addresses, std::uint32_t mask, int bytes, const BankLayout& layout)
+      : addresses_(addresses),
+        mask_(mask),
+        last_byte_(static_cast<unsigned>(bytes) - 1),
+        word_shift_(std::countr_zero(static_cast<unsigned>(layout.word_bytes))),
         row_shift_(std::countr_zero(static_cast<unsigned>(layout.banks))),
-        bank_mask_(static_cast<unsigned>(layout.banks - 1)),
-        first_row_(first >> word_shift_ >> row_shift_),
-        way_(atomic ? Way::each
-             : ((last + static_cast<unsigned>(bytes) - 1) >> word_shift_ >> row_shift_) -
-                         first_row_ <
-                     64
-                 ? Way::near
-                 : Way::far) {}
+        banks_(static_cast<unsigned>(layout.banks)) {}
 
-  void add(std::uint64_t address, int bytes) {
-    const std::uint64_t last = (address + static_cast<unsigned>(bytes) - 1) >> word_shift_;
-    for (std::uint64_t w = address >> word_shift_; w <= last; ++w) {
-      const unsigned bank = static_cast<unsigned>(w) & bank_mask_;
-      counts_[bank] = static_cast<std::uint16_t>(counts_[bank] + is_new(w, bank));
-      most_ = std::max<std::uint32_t>(most_, counts_[bank]);
+  std::uint32_t wavefronts(bool atomic) {
+    if (atomic) return count([](std::uint64_t, unsigned) { return 1u; });
+    std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
+    for (std::uint32_t m = mask_; m != 0; m &= m - 1) {
+      const std::uint64_t address = addresses_[std::countr_zero(m)];
+      lowest = std::min(lowest, address);
+      highest = std::max(highest, address);
     }
+    const std::uint64_t first = lowest >> word_shift_ >> row_shift_;
+    const std::uint64_t last = (highest + last_byte_) >> word_shift_ >> row_shift_;
+    return last - first < 64 ? near(first) : far();
   }
-  std::uint32_t wavefronts() const { return most_; }
 
  private:
-  enum class Way : std::uint8_t {
-    each,  ///< atomics: a word counts for each lane
-    near,  ///< all words lie in 64 rows of banks: a bit for each
-    far,   ///< words of the same bank lie in a chain
-  };
-
-  /// 1 if the word has not been added before, or counts again.
-  unsigned is_new(std::uint64_t word, unsigned bank) {
-    if (way_ == Way::each) return 1;
-    if (way_ == Way::near) {
-      const std::uint64_t row = (word >> row_shift_) - first_row_;
-      const auto fresh = static_cast<unsigned>(~rows_[bank] >> row & 1);
-      rows_[bank] |= std::uint64_t{1} << row;
-      return fresh;
+  /// `is_new`: 1 for a word of a bank that counts.
+  template <class New>
+  std::uint32_t count(New is_new) {
+    std::array<std::uint32_t, 64> counts;
+    std::fill_n(counts.begin(), banks_, 0u);
+    std::uint32_t most = 0;
+    for (std::uint32_t m = mask_; m != 0; m &= m - 1) {
+      const std::uint64_t address = addresses_[std::countr_zero(m)];
+      const std::uint64_t last = (address + last_byte_) >> word_shift_;
+      for (std::uint64_t word = address >> word_shift_; word <= last; ++word) {
+        const unsigned bank = static_cast<unsigned>(word) & (banks_ - 1);
+        counts[bank] += is_new(word, bank);
+        most = std::max(most, counts[bank]);
+      }
     }
-    for (int i = heads_[bank]; i != 0; i = next_[static_cast<unsigned>(i)]) {
-      if (words_[static_cast<unsigned>(i)] == word) return 0;
-    }
-    const auto slot = static_cast<unsigned>(++used_);
-    words_[slot] = word;
-    next_[slot] = heads_[bank];
-    heads_[bank] = static_cast<std::int16_t>(slot);
-    return 1;
+    return most;
   }
 
+  /// All words lie in 64 rows of banks from `first` on: a bit for each.
+  std::uint32_t near(std::uint64_t first) {
+    std::array<std::uint64_t, 64> rows;
+    std::fill_n(rows.begin(), banks_, std::uint64_t{0});
+    return count([&](std::uint64_t word, unsigned bank) {
+      const std::uint64_t row = (word >> row_shift_) - first, before = rows[bank];
+      rows[bank] = before | std::uint64_t{1} << row;
+      return static_cast<unsigned>(~before >> row & 1);
+    });
+  }
+
+  /// Words of the same bank lie in a chain.
+  std::uint32_t far() {
+    std::array<std::int16_t, 64> heads{};
+    // 32 lanes with 4 words, or 16 in a layout with words of a byte.
+    std::array<std::int16_t, 32 * 16 + 1> next;
+    std::array<std::uint64_t, 32 * 16 + 1> words;
+    std::int16_t used = 0;
+    return count([&](std::uint64_t word, unsigned bank) {
+      for (std::int16_t i = heads[bank]; i != 0; i = next[static_cast<unsigned>(i)]) {
+        if (words[static_cast<unsigned>(i)] == word) return 0u;
+      }
+      const auto slot = static_cast<unsigned>(++used);
+      words[slot] = word;
+      next[slot] = heads[bank];
+      heads[bank] = used;
+      return 1u;
+    });
+  }
+
+  const std::uint64_t* addresses_;
+  std::uint32_t mask_;
+  unsigned last_byte_;
   int word_shift_, row_shift_;
-  unsigned bank_mask_;
-  std::uint64_t first_row_;
-  Way way_;
-  int used_ = 0;
-  std::uint32_t most_ = 0;
-  std::array<std::uint16_t, 64> counts_{};
-  std::array<std::uint64_t, 64> rows_{};
-  std::array<std::int16_t, 64> heads_{};
-  // A pass has at most 32 lanes * 4 words, or 16 in a layout with words of a byte.
-  std::array<std::int16_t, 32 * 16 + 1> next_;
-  std::array<std::uint64_t, 32 * 16 + 1> words_;
+  unsigned banks_;
 };
 
 /// Does every participating lane of `mask` have the address of its partner `lane ^ distance`?
@@ -86,17 +100,11 @@ bool pairs_up(const std::uint64_t* addresses, std::uint32_t mask, int distance) 
 void add_pass(SharedWavefronts& result, const std::uint64_t* addresses, std::uint32_t mask,
               int bytes, SharedUse use, const BankLayout& layout) {
   if (mask == 0) return;
-  std::uint64_t first = ~std::uint64_t{0}, last = 0;
-  for (std::uint32_t m = mask; m != 0; m &= m - 1) {
-    const std::uint64_t address = addresses[std::countr_zero(m)];
-    first = std::min(first, address);
-    last = std::max(last, address);
-  }
-  Pass pass(layout, use == SharedUse::atomic, first, last, bytes);
-  for (std::uint32_t m = mask; m != 0; m &= m - 1) pass.add(addresses[std::countr_zero(m)], bytes);
-  result.wavefronts += pass.wavefronts();
+  const std::uint32_t wavefronts =
+      Pass(addresses, mask, bytes, layout).wavefronts(use == SharedUse::atomic);
+  result.wavefronts += wavefronts;
   result.ideal += 1;
-  result.ways = std::max(result.ways, pass.wavefronts());
+  result.ways = std::max(result.ways, wavefronts);
 }
 
 /// The lanes of `mask` in `low_lanes` and the others: one pass if they are loads that pair up.

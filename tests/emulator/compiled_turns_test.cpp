@@ -95,6 +95,48 @@ TEST_P(CompiledTurns, EndAtTheSameInstruction) {
   }
 }
 
+/// Every warp adds five times or less in a loop without barriers, and keeps what it found last.
+constexpr std::string_view kSums = R"(.visible .entry k(.param .u64 results)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<12>;
+  .reg .b64 %rd<5>;
+  .shared .align 4 .b32 counter;
+  ld.param.u64 %rd1, [results];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.u32 %r4, %r2, %r3, %r1;
+  mul.wide.u32 %rd2, %r4, 24;
+  add.u64 %rd3, %rd1, %rd2;
+  mov.u32 %r5, counter;
+  shr.u32 %r6, %r1, 5;
+again:
+  atom.shared.add.u32 %r7, [%r5], 1;
+  add.u32 %r6, %r6, 1;
+  setp.lt.u32 %p1, %r6, 5;
+  @%p1 bra again;
+  st.global.u32 [%rd3], %r7;
+  atom.shared.add.u32 %r8, [%r5], 100;
+  st.global.u32 [%rd3+4], %r8;
+  ret;
+}
+)";
+
+/// A loop that may wait for others gives them a turn in each round, and goes on in compiled code
+/// behind its last one.
+TEST(CompiledLoops, GiveTurnsToOthersInEachRound) {
+  setenv("TILESCOPE_COMPILE_AFTER", "2", 1);
+  const std::string ptx = std::string(kHeader) + std::string(kSums);
+  const Outcome interpreted = run(ptx, 0, true), compiled = run(ptx, 0, false);
+  EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
+  EXPECT_EQ(interpreted.numbers, compiled.numbers);
+  // Five rounds of the first warp, four of the second, three of the last, which is done first.
+  EXPECT_EQ(interpreted.numbers[64 * kRounds], 8u * 32);
+  EXPECT_EQ(interpreted.numbers[0], 11u * 32 + 2 * 32 * 100);
+  unsetenv("TILESCOPE_COMPILE_AFTER");
+}
+
 INSTANTIATE_TEST_SUITE_P(Both, CompiledTurns, ::testing::Bool(), [](const auto& which) {
   return which.param ? "LanesPart" : "LanesStayTogether";
 });

@@ -28,6 +28,14 @@ bool waits_with_numbers(const FunctionPlan& plan, const CodeBlock& block) {
          is_constant(plan, code.a) && (code.b == kNone || is_constant(plan, code.b));
 }
 
+/// The blocks that a region may go to behind block `b`. A branch back of a loop that may wait for
+/// other threads ends the warp's turn: the interpreter takes it.
+std::vector<std::uint32_t> next_inside(const FunctionPlan& plan, std::uint32_t b) {
+  const CodeBlock& block = plan.function().blocks[b];
+  if (block.end == BlockEnd::branch && block.spin) return {block.next};
+  return plan.successors(b);
+}
+
 /// `seen`: blocks that the region must not enter.
 void choose_blocks(const FunctionPlan& plan, Region& region, std::vector<bool> seen) {
   const auto& blocks = plan.function().blocks;
@@ -43,7 +51,7 @@ void choose_blocks(const FunctionPlan& plan, Region& region, std::vector<bool> s
     operations += block.size;
     region.blocks.push_back(open[i]);
     if (!continues_inside(plan, open[i])) continue;
-    for (const std::uint32_t next : plan.successors(open[i])) {
+    for (const std::uint32_t next : next_inside(plan, open[i])) {
       if (!seen[next]) open.push_back(next);
       seen[next] = true;
     }
@@ -145,7 +153,7 @@ void spread_facts(const FunctionPlan& plan, Region& region, Facts&& assumed) {
     }
     if (!continues_inside(plan, b)) continue;
     if (block.end == BlockEnd::collective) rules.apply(plan.operation(block.body_end), facts);
-    for (const std::uint32_t next : plan.successors(b)) {
+    for (const std::uint32_t next : next_inside(plan, b)) {
       if (!region.contains(next)) continue;
       const auto [found, fresh] = region.at_begin.try_emplace(next, facts);
       if (fresh || meet(found->second, facts)) open.push_back(next);
@@ -265,7 +273,7 @@ bool continues_inside(const FunctionPlan& plan, std::uint32_t b) {
     case BlockEnd::fall_through:
       return true;
     case BlockEnd::branch:
-      return !block.spin;
+      return !block.spin || plan.function().code[block.body_end].guard != kNone;
     case BlockEnd::barrier:
       return waits_with_numbers(plan, block);
     case BlockEnd::collective:

@@ -32,7 +32,9 @@ struct Region {
   bool contains(std::uint32_t block) const;
 };
 
-/// Whether all lanes stay in a region behind the end of the block, if they do so together.
+/// Whether all lanes stay in a region behind the end of the block, if they do so together. Where
+/// the block's branch leads back to a loop that may wait for others, only those that do not take
+/// it.
 bool continues_inside(const FunctionPlan& plan, std::uint32_t block);
 
 /// The state that a region is compiled for.

@@ -379,10 +379,7 @@ void RegionEmitter::load_predicate(std::uint32_t offset) {
 void RegionEmitter::branch(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
   const CodeBlock& block = plan_.function().blocks[b];
   const Code& code = plan_.function().code[block.body_end];
-  if (code.guard == kNone) {
-    go(b, block.target, true, facts);
-    return;
-  }
+  if (code.guard == kNone) return go(b, block.target, true, facts);
   const std::uint32_t guard = plan_.registers().find(code.guard);
   const Label taken = a_.label();
   const bool uniform = facts[guard].shape != kNoShape;
@@ -392,12 +389,14 @@ void RegionEmitter::branch(std::uint32_t b, const Facts& facts, const RegisterSe
     load_predicate(code.guard);
   }
   if (code.guard_flip != 0) a_.complement(rax, 4);
-  if (uniform) {
+  if (uniform && !block.spin) {
     a_.test(rax, rax, 4);
     a_.jump(Condition::not_equal, taken);
   } else {
-    a_.compare_constant(rax, -1, 4);
-    a_.jump(Condition::equal, taken);
+    if (!block.spin) {  // else the interpreter takes the branch: the warp's turn ends
+      a_.compare_constant(rax, -1, 4);
+      a_.jump(Condition::equal, taken);
+    }
     const Label divergent = a_.label();
     a_.test(rax, rax, 4);
     a_.jump(Condition::not_equal, divergent);
@@ -406,6 +405,7 @@ void RegionEmitter::branch(std::uint32_t b, const Facts& facts, const RegisterSe
       exit({ExitKind::inside, b, block.body_end, 0}, facts, live);
     });
   }
+  if (block.spin) return go(b, block.next, false, facts);
   later([this, taken, b, facts, &block, &code] {
     a_.bind(taken);
     a_.mov(rcx, at(kState, offsetof(CompiledState, lanes_on)), 8);
