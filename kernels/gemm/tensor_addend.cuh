@@ -19,12 +19,12 @@ __device__ inline bool leads_consumer() { return threadIdx.x % 128 < 32 && is_el
 // For each row of a lot the chunk behind its boxes, where rows of C are added that begin anywhere.
 using Tails = unsigned char[adds_rows ? 64 : 1][16];
 
-// A row of a lot of C: `first` is its first element, or one of its column in another row.
+// A row of a lot of C, whose first element is at `first`.
 struct RowOfLot {
   static constexpr int of_chunk = 16 / static_cast<int>(sizeof(C_TYPE));  // elements
 
-  const C_TYPE* chunk;  // the aligned one that `first` lies in
-  int before;           // elements of it before `first`
+  const C_TYPE* chunk;  // the aligned one that this lies in
+  int before;           // elements of the chunk before it
 
   __device__ explicit RowOfLot(const C_TYPE* first)
       : before(static_cast<int>(reinterpret_cast<unsigned long long>(first) % 16 / sizeof(C_TYPE))) {

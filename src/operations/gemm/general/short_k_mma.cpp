@@ -208,15 +208,19 @@ bool short_k_mma_pays(const GemmProblem& problem, const DeviceProperties& device
   const bool adds = problem.beta != 0.0, is_tf32 = problem.precision == Precision::tf32;
   const bool lie_alike = problem.a.order == problem.b.order && problem.b.order == problem.c.order;
   const double elements = double(problem.batch) * double(s.m) * double(s.n);
-  if (elements < 0.35e6) {
+  // About one tile for each SM.
+  constexpr double small_c = 0.35e6;
+  if (elements < small_c) {
     return s.k <= (is_tf32 ? (lie_alike ? 40 : 80) : adds ? 224 : 128);
   }
-  if (is_tf32) {
-    if (lie_alike && elements < 1e6) return false;
-    if (!adds && elements > 3e6) return false;
-    return s.k <= (adds ? 56 : lie_alike || elements > 1.5e6 ? 24 : 44);
+  constexpr double large_c = 3e6, large_added_to = 2e6;
+  if (!is_tf32) {
+    return adds ? s.k <= 144 && elements < large_added_to : s.k <= 72 && elements < large_c;
   }
-  return adds ? s.k <= 144 && elements < 2e6 : s.k <= 72 && elements < 3e6;
+  constexpr double most_alike = 1e6, rather_large_c = 1.5e6;
+  if (lie_alike && elements < most_alike) return false;
+  if (adds) return s.k <= 56;
+  return s.k <= (lie_alike || elements > rather_large_c ? 24 : 44) && elements <= large_c;
 }
 
 std::unique_ptr<GemmRun> prepare_short_k_mma(Device& device, const GemmProblem& problem) {
