@@ -195,7 +195,7 @@ __device__ inline float bias_inside(const Arguments& p, const BlockUnit& unit, i
   return BIAS != no_bias && inside ? p.bias[at] : 0.0F;
 }
 
-// What C held of a warp's rows of a box, whose rows begin anywhere: from the boxes, two matrices of 8
+// A thread's elements of C as it was, where its rows begin anywhere: from the boxes, two matrices of 8
 // columns at a time, so that registers suffice beside the sums; or from memory, all of a box before the
 // first result is written, as a read behind a write would wait for it. Zeros outside of C there.
 struct Addend {

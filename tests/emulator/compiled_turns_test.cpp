@@ -10,10 +10,8 @@ namespace {
 
 constexpr std::uint32_t kRounds = 6, kBlocks = 40, kThreads = 96;
 
-/// Every thread takes a number in each round. `parting`: in block b the lanes below b of a round
-/// add one.
-std::string turns(bool parting) {
-  return std::string(kHeader) + R"(.visible .entry k(.param .u64 results)
+/// The thread's results at %rd3, its number in %r1, the counter's address in %r5.
+constexpr std::string_view kBegin = R"(.visible .entry k(.param .u64 results)
 {
   .reg .pred %p<4>;
   .reg .b32 %r<12>;
@@ -24,11 +22,15 @@ std::string turns(bool parting) {
   mov.u32 %r2, %ctaid.x;
   mov.u32 %r3, %ntid.x;
   mad.lo.u32 %r4, %r2, %r3, %r1;
-  mul.lo.u32 %r4, %r4, 24;
-  mul.wide.u32 %rd2, %r4, 1;
+  mul.wide.u32 %rd2, %r4, 24;
   add.u64 %rd3, %rd1, %rd2;
   mov.u32 %r5, counter;
-  mov.u32 %r6, 0;
+)";
+
+/// Every thread takes a number in each round. `parting`: in block b the lanes below b of a round
+/// add one.
+std::string turns(bool parting) {
+  return std::string(kHeader) + std::string(kBegin) + R"(  mov.u32 %r6, 0;
 again:
   atom.shared.add.u32 %r7, [%r5], 1;
 )" +
@@ -96,21 +98,7 @@ TEST_P(CompiledTurns, EndAtTheSameInstruction) {
 }
 
 /// Every warp adds five times or less in a loop without barriers, and keeps what it found last.
-constexpr std::string_view kSums = R"(.visible .entry k(.param .u64 results)
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<12>;
-  .reg .b64 %rd<5>;
-  .shared .align 4 .b32 counter;
-  ld.param.u64 %rd1, [results];
-  mov.u32 %r1, %tid.x;
-  mov.u32 %r2, %ctaid.x;
-  mov.u32 %r3, %ntid.x;
-  mad.lo.u32 %r4, %r2, %r3, %r1;
-  mul.wide.u32 %rd2, %r4, 24;
-  add.u64 %rd3, %rd1, %rd2;
-  mov.u32 %r5, counter;
-  shr.u32 %r6, %r1, 5;
+constexpr std::string_view kSums = R"(  shr.u32 %r6, %r1, 5;
 again:
   atom.shared.add.u32 %r7, [%r5], 1;
   add.u32 %r6, %r6, 1;
@@ -127,7 +115,7 @@ again:
 /// behind its last one.
 TEST(CompiledLoops, GiveTurnsToOthersInEachRound) {
   setenv("TILESCOPE_COMPILE_AFTER", "2", 1);
-  const std::string ptx = std::string(kHeader) + std::string(kSums);
+  const std::string ptx = std::string(kHeader) + std::string(kBegin) + std::string(kSums);
   const Outcome interpreted = run(ptx, 0, true), compiled = run(ptx, 0, false);
   EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
   EXPECT_EQ(interpreted.numbers, compiled.numbers);

@@ -151,31 +151,31 @@ TEST(ShortKMma, PaysWhereRowsBeginAnywhereAndKIsShort) {
 }
 
 TEST(ShortKMma, TilesAreSmallWhereEachSmHasOne) {
-  const auto side = [](const MatmulShape& shape) {
-    const GemmProblem problem = dense(shape);
-    return short_k_mma_plan_candidates(problem, h200()).front().tile.rows *
-           short_k_mma_plan_candidates(problem, h200()).front().tile.columns;
+  const auto elements = [](const MatmulShape& shape) {
+    const MmaSyncTile tile = short_k_mma_plan_candidates(dense(shape), h200()).front().tile;
+    return tile.rows * tile.columns;
   };
-  EXPECT_EQ(side({131, 211, 77}), 32 * 32);
-  EXPECT_EQ(side({490, 491, 77}), 32 * 64);
-  EXPECT_EQ(side({1511, 1513, 77}), 64 * 128);
+  EXPECT_EQ(elements({131, 211, 77}), 32 * 32);
+  EXPECT_EQ(elements({490, 491, 77}), 32 * 64);
+  EXPECT_EQ(elements({1511, 1513, 77}), 64 * 128);
 }
 
-// With C added, which takes the most registers; of all k in a stage, and of two stages.
 TEST(ShortKMma, CompilesWithoutWarningsAndSpillsNothing) {
   for (const DeviceProperties& device : {a100(), h200()}) {
-    for (const std::int64_t k : {70, 300}) {
+    for (const std::int64_t k : {20, 70, 300}) {
       for (const Order order : orders) {
-        GemmProblem problem = dense({700, 701, k}, order, order);
-        problem.beta = 1.0;
-        for (const MmaSyncPlan& plan : short_k_mma_plan_candidates(problem, device)) {
-          const KernelRequest request =
-              short_k_mma_request(problem, device, plan, chunk_access(problem, {}));
-          const compile::Program program = compiled(request, device);
-          EXPECT_THAT(program.log,
-                      HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"))
-              << plan.tile.rows << " x " << plan.tile.columns << ", k " << k;
-          EXPECT_THAT(program.log, ::testing::Not(HasSubstr("warning")));
+        for (const double beta : {0.0, 1.0}) {
+          GemmProblem problem = dense({700, 701, k}, order, order);
+          problem.beta = beta;
+          for (const MmaSyncPlan& plan : short_k_mma_plan_candidates(problem, device)) {
+            const KernelRequest request =
+                short_k_mma_request(problem, device, plan, chunk_access(problem, {}));
+            const compile::Program program = compiled(request, device);
+            EXPECT_THAT(program.log,
+                        HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"))
+                << plan.tile.rows << " x " << plan.tile.columns << ", k " << k;
+            EXPECT_THAT(program.log, ::testing::Not(HasSubstr("warning")));
+          }
         }
       }
     }

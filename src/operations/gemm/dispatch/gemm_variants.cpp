@@ -69,19 +69,6 @@ std::unique_ptr<GemmRun> prepare_as_fp32(Device& device, const GemmProblem& prob
   return std::make_unique<AsFp32Run>(device, problem);
 }
 
-// False where wgmma needs a copy of an operand first, since both lie across k, and mma_sync, which
-// takes them as they are, has long multiplied these few steps (measured on an H200).
-bool copies_pay(const GemmProblem& problem, const DeviceProperties&) {
-  constexpr std::int64_t most_steps = 176;
-  constexpr double most_elements = 1.5e6;  // of C
-  const MatmulShape& s = problem.shape;
-  const bool needs_copy = problem.precision == Precision::tf32 &&
-                          problem.a.order == Order::column_major &&
-                          problem.b.order == Order::row_major;
-  const double elements = double(problem.batch) * double(s.m) * double(s.n);
-  return !needs_copy || s.k > most_steps || elements > most_elements;
-}
-
 const std::vector<GemmVariant> variants{
     {.name = "general",
      .idea = "any shape, type, order and epilogue",
@@ -162,7 +149,7 @@ const std::vector<GemmVariant> variants{
      .source = "gemm/tensor_tiles.cu",
      .refusal = tensor_tiles_refusal,
      .prepare = prepare_tensor_tiles,
-     .pays = copies_pay,
+     .pays = tensor_tiles_pay,
      .plans = tensor_tiles_plans,
      .prepare_plan = prepare_tensor_tiles_plan},
     {.name = "unaligned_rows",

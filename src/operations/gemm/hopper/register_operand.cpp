@@ -10,6 +10,7 @@
 
 #include "base/errors.hpp"
 #include "operations/gemm/hopper/general_fallback.hpp"
+#include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "operations/gemm/operands/chunk_access.hpp"
 #include "operations/gemm/operands/split_reduction.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
@@ -299,17 +300,15 @@ std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
 }
 
 // The limits are where others were faster on an H200 (docs/results/products_random_h200.md).
-bool register_operand_pays(const GemmProblem& problem, const DeviceProperties&) {
+bool register_operand_pays(const GemmProblem& problem, const DeviceProperties& device) {
   const MatmulShape& s = problem.shape;
   const double elements = double(problem.batch) * double(s.m) * double(s.n);
   const ChunkAccess access = chunk_access(problem, {});
   const Order a = problem.a.order, b = problem.b.order, c = problem.c.order;
   if (a == Order::column_major && b == Order::row_major) {
-    // Both lie across k. mma_sync takes them as they are, but not fast where rows begin anywhere.
-    constexpr std::int64_t few_steps = 176;
-    constexpr double small_c = 1.5e6;
+    // mma_sync is not fast where rows begin anywhere.
     const bool begin_anywhere = access.a == RowsBy::elements || access.b == RowsBy::elements;
-    return begin_anywhere || s.k > few_steps || elements > small_c;
+    return begin_anywhere || tensor_tiles_pay(problem, device);
   }
   if (a == b && a == c) {
     constexpr double large_c = 2e6;

@@ -273,6 +273,18 @@ std::optional<std::string> tensor_tiles_refusal(const GemmProblem& problem,
   return wgmma_size_refusal(problem, device);
 }
 
+// The limits were measured on an H200.
+bool tensor_tiles_pay(const GemmProblem& problem, const DeviceProperties&) {
+  constexpr std::int64_t most_steps = 176;
+  constexpr double most_elements = 1.5e6;  // of C
+  const MatmulShape& s = problem.shape;
+  const bool needs_copy = problem.precision == Precision::tf32 &&
+                          problem.a.order == Order::column_major &&
+                          problem.b.order == Order::row_major;
+  const double elements = double(problem.batch) * double(s.m) * double(s.n);
+  return !needs_copy || s.k > most_steps || elements > most_elements;
+}
+
 std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem) {
   return prepare_tensor_tiles(device, problem,
                               tensor_tile_candidates(problem, device.properties()).front());

@@ -12,6 +12,9 @@ namespace tilescope::operations {
 
 std::optional<std::string> tensor_tiles_refusal(const GemmProblem& problem,
                                                 const DeviceProperties& device);
+/// False where wgmma needs a copy of an operand first, since both lie across k, and mma_sync, which
+/// takes them as they are, has long multiplied these few steps.
+bool tensor_tiles_pay(const GemmProblem& problem, const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem);
 /// The same with a tile of the caller's choice. Throws Error(usage) if its panel is not all of k.
 std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem,
