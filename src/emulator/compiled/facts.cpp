@@ -351,7 +351,7 @@ void FactRules::apply(const Operation& operation, Facts& facts) const {
       break;
   }
   result.stale = result.shape != kNoShape;
-  for (const std::uint32_t reg : operation.out) facts[reg] = result;
+  for (const std::uint32_t reg : operation.out) facts.set(reg, result);
 }
 
 }  // namespace tilescope::emulator::compiled

@@ -1,5 +1,5 @@
-// Facts about the registers at a place in a region, where all 32 lanes of a warp are: which of them
-// are kept as one number and a shape (lane_shape.hpp), and what each operation makes of that.
+// What each operation makes of the facts about registers (register_facts.hpp): which registers are
+// kept as one number and a shape (lane_shape.hpp), and how the operation is compiled.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,9 @@
 #include <vector>
 
 #include "emulator/compiled/function_plan.hpp"
-#include "emulator/compiled/lane_shape.hpp"
+#include "emulator/compiled/register_facts.hpp"
 
 namespace tilescope::emulator::compiled {
-
-struct RegisterFact {
-  ShapeNumber shape = kNoShape;
-  bool stale = false;  ///< the frame has an older value: the number is the truth
-  /// The number is known when the code is compiled (with shape kUniform).
-  bool known = false;
-  std::uint64_t value = 0;
-  /// Low bits of the number that are zero. Where the shape's differences fit in them, the bits of
-  /// number and differences are apart, so that `and`, `or` and `shr` keep a shape.
-  std::uint8_t zeros = 0;
-};
-using Facts = std::vector<RegisterFact>;  ///< by register
 
 /// A parameter of the kernel whose value is known when the code is compiled.
 struct KnownParameter {

@@ -6,16 +6,6 @@
 
 namespace tilescope::emulator::compiled {
 
-bool RegisterSet::unite(const RegisterSet& other) {
-  bool grew = false;
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    const std::uint64_t all = words_[i] | other.words_[i];
-    grew = grew || all != words_[i];
-    words_[i] = all;
-  }
-  return grew;
-}
-
 FunctionPlan::FunctionPlan(const Program& program, const CodeFunction& function, AccessWatch watch)
     : function_(function), registers_(function) {
   operations_.resize(function.code.size());

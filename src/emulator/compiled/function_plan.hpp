@@ -6,23 +6,10 @@
 #include <vector>
 
 #include "emulator/compiled/known_operation.hpp"
+#include "emulator/compiled/register_set.hpp"
 #include "emulator/compiled_code.hpp"
 
 namespace tilescope::emulator::compiled {
-
-/// A set of registers.
-class RegisterSet {
- public:
-  explicit RegisterSet(std::uint32_t size) : words_((size + 63) / 64, 0) {}
-  bool has(std::uint32_t reg) const { return (words_[reg / 64] >> (reg % 64) & 1) != 0; }
-  void insert(std::uint32_t reg) { words_[reg / 64] |= std::uint64_t{1} << (reg % 64); }
-  void erase(std::uint32_t reg) { words_[reg / 64] &= ~(std::uint64_t{1} << (reg % 64)); }
-  /// True if this set grew.
-  bool unite(const RegisterSet& other);
-
- private:
-  std::vector<std::uint64_t> words_;
-};
 
 class FunctionPlan {
  public:

@@ -110,53 +110,76 @@ Facts assume(const FunctionPlan& plan, Region& region, const PresentState& prese
   for (std::uint32_t reg = 0; reg < registers.size(); ++reg) {
     const RegisterInfo& info = registers[reg];
     if (!region.wanted[reg] || present.unstable[reg] || info.kind == RegisterKind::constant ||
-        (info.width != 4 && info.width != 8) ||
-        (info.kind == RegisterKind::variable && !live.has(reg))) {
+        (info.width != 4 && info.width != 8) || !live.has(reg)) {
       continue;
     }
-    facts[reg] = observe(region.shapes, present.frame + info.offset, info.width);
+    facts.set(reg, observe(region.shapes, present.frame + info.offset, info.width));
   }
   return facts;
 }
 
-/// Facts that hold on both ways; true if `facts` lost any, or gained an old value in the frame.
-bool meet(Facts& facts, const Facts& other) {
-  bool changed = false;
-  for (std::size_t reg = 0; reg < facts.size(); ++reg) {
-    RegisterFact both = facts[reg];
-    if (both.shape == kNoShape) continue;
-    if (other[reg].shape != both.shape) both = {};
-    if (both.shape != kNoShape) {
-      both.stale = both.stale || other[reg].stale;
-      both.zeros = std::min(both.zeros, other[reg].zeros);
-      both.known = both.known && other[reg].known && other[reg].value == both.value;
-    }
-    changed = changed || both.shape != facts[reg].shape || both.stale != facts[reg].stale ||
-              both.zeros != facts[reg].zeros || both.known != facts[reg].known;
-    facts[reg] = both;
+/// The blocks of a region that can be reached from its head, each behind those that lead to it
+/// where no loop does.
+class ReversePostOrder {
+ public:
+  ReversePostOrder(const FunctionPlan& plan, const Region& region) : plan_(plan), region_(region) {
+    visit(region.head);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) place_[blocks_[i]] = blocks_.size() - 1 - i;
+    std::reverse(blocks_.begin(), blocks_.end());
   }
-  return changed;
-}
+  const std::vector<std::uint32_t>& blocks() const { return blocks_; }
+  std::size_t place(std::uint32_t block) const { return place_.at(block); }
 
-void spread_facts(const FunctionPlan& plan, Region& region, Facts&& assumed) {
+ private:
+  void visit(std::uint32_t b) {
+    if (!place_.emplace(b, 0).second) return;
+    if (continues_inside(plan_, b)) {
+      for (const std::uint32_t next : next_inside(plan_, b)) {
+        if (region_.contains(next)) visit(next);
+      }
+    }
+    blocks_.push_back(b);
+  }
+
+  const FunctionPlan& plan_;
+  const Region& region_;
+  std::vector<std::uint32_t> blocks_;
+  std::map<std::uint32_t, std::size_t> place_;
+};
+
+/// Finds Region::at_begin from the facts at the head.
+void spread_facts(const FunctionPlan& plan, Region& region, const Facts& assumed) {
   const FactRules rules(plan, region.shapes, region.wanted, region.parameters);
+  const ReversePostOrder order(plan, region);
+  std::vector<bool> open(order.blocks().size(), false);
+  Facts facts(plan.registers().size());
   region.at_begin.clear();
-  region.at_begin.emplace(region.head, std::move(assumed));
-  std::vector<std::uint32_t> open{region.head};
-  while (!open.empty()) {
-    const std::uint32_t b = open.back();
-    open.pop_back();
+  region.at_begin.emplace(region.head, assumed.known(plan.live_at_begin(region.head)));
+  open[0] = true;
+  for (std::size_t i = 0; i < open.size();) {
+    if (!open[i]) {
+      ++i;
+      continue;
+    }
+    open[i] = false;
+    const std::uint32_t b = order.blocks()[i++];
     const CodeBlock& block = plan.function().blocks[b];
-    Facts facts = region.at_begin.at(b);
-    for (std::uint32_t i = block.begin; i < block.body_end; ++i) {
-      rules.apply(plan.operation(i), facts);
+    facts.assign(region.at_begin.at(b));
+    for (std::uint32_t at = block.begin; at < block.body_end; ++at) {
+      rules.apply(plan.operation(at), facts);
     }
     if (!continues_inside(plan, b)) continue;
     if (block.end == BlockEnd::collective) rules.apply(plan.operation(block.body_end), facts);
     for (const std::uint32_t next : next_inside(plan, b)) {
       if (!region.contains(next)) continue;
-      const auto [found, fresh] = region.at_begin.try_emplace(next, facts);
-      if (fresh || meet(found->second, facts)) open.push_back(next);
+      const auto found = region.at_begin.find(next);
+      if (found == region.at_begin.end()) {
+        region.at_begin.emplace(next, facts.known(plan.live_at_begin(next)));
+      } else if (!meet(found->second, facts)) {
+        continue;
+      }
+      open[order.place(next)] = true;
+      i = std::min(i, order.place(next));
     }
   }
 }
@@ -166,9 +189,10 @@ void spread_facts(const FunctionPlan& plan, Region& region, Facts&& assumed) {
 template <class Visit>
 void visit_operations(const FunctionPlan& plan, const FactRules& rules, const Region& region,
                       Visit visit) {
+  Facts facts(plan.registers().size());
   for (const auto& [b, at_begin] : region.at_begin) {
     const CodeBlock& block = plan.function().blocks[b];
-    Facts facts = at_begin;
+    facts.assign(at_begin);
     const bool collective = block.end == BlockEnd::collective && continues_inside(plan, b);
     for (std::uint32_t i = block.begin; i < block.body_end + (collective ? 1 : 0); ++i) {
       visit(plan.operation(i), facts);
@@ -215,11 +239,12 @@ bool assume_values(const FunctionPlan& plan, Region& region, const PresentState&
     }
   }
   for (std::uint32_t reg = 0; reg < helpful.size(); ++reg) {
-    RegisterFact& fact = assumed[reg];
+    RegisterFact fact = assumed[reg];
     if (!helpful[reg] || written[reg] || fact.shape != kUniform || fact.known) continue;
     const RegisterInfo& info = plan.registers()[reg];
     fact.known = true;
     std::memcpy(&fact.value, present.frame + info.offset, info.width);
+    assumed.set(reg, fact);
     found = true;
   }
   return found;
@@ -234,28 +259,47 @@ bool is_short(const FunctionPlan& plan, std::uint32_t loop, const BlockCounter* 
   return executed(0) >= kTelling && executed(loop) / kManyRounds <= executed(0);
 }
 
+/// A block's accesses whose address has no known shape.
+struct PoorAccesses {
+  bool any = false;
+  bool without_code = false;  ///< one has no code for lanes of any addresses either
+};
+
+std::map<std::uint32_t, PoorAccesses> find_poor_accesses(const FunctionPlan& plan,
+                                                         const FactRules& rules,
+                                                         const Region& region) {
+  std::map<std::uint32_t, PoorAccesses> result;
+  Facts facts(plan.registers().size());
+  for (const auto& [b, at_begin] : region.at_begin) {
+    const CodeBlock& block = plan.function().blocks[b];
+    facts.assign(at_begin);
+    PoorAccesses& poor = result[b];
+    for (std::uint32_t i = block.begin; i < block.body_end; ++i) {
+      const Operation& operation = plan.operation(i);
+      if (operation.is_access() && rules.way(operation, facts) == Way::call) {
+        poor.any = true;
+        poor.without_code = poor.without_code || !LaneAccessEmitter::takes(plan, operation);
+      }
+      rules.apply(operation, facts);
+    }
+  }
+  return result;
+}
+
 /// A loop in the region with an address of unknown shape. When its head is a region's head, the
 /// shapes are what the registers hold there. kNone: there is none. Short loops whose accesses have
 /// code for lanes of any addresses stay in the region.
 std::uint32_t find_poor_loop(const FunctionPlan& plan, Region& region,
                              const PresentState& present) {
   const FactRules rules(plan, region.shapes, region.wanted, region.parameters);
-  for (const auto& [b, at_begin] : region.at_begin) {
+  const std::map<std::uint32_t, PoorAccesses> poor = find_poor_accesses(plan, rules, region);
+  for (const auto& [b, accesses] : poor) {
     const CodeBlock& latch = plan.function().blocks[b];
     if (latch.end != BlockEnd::branch || !latch.backward || latch.target == region.head) continue;
     const bool short_loop = present.lane_accesses && is_short(plan, latch.target, present.counters);
-    for (auto inner = region.at_begin.lower_bound(latch.target);
-         inner != region.at_begin.end() && inner->first <= b; ++inner) {
-      const CodeBlock& block = plan.function().blocks[inner->first];
-      Facts facts = inner->second;
-      for (std::uint32_t i = block.begin; i < block.body_end; ++i) {
-        const Operation& operation = plan.operation(i);
-        if (operation.is_access() && rules.way(operation, facts) == Way::call &&
-            !(short_loop && LaneAccessEmitter::takes(plan, operation))) {
-          return latch.target;
-        }
-        rules.apply(operation, facts);
-      }
+    for (auto inner = poor.lower_bound(latch.target); inner != poor.end() && inner->first <= b;
+         ++inner) {
+      if (short_loop ? inner->second.without_code : inner->second.any) return latch.target;
     }
   }
   return kNone;
@@ -293,18 +337,15 @@ Region find_region(const FunctionPlan& plan, std::uint32_t head, const PresentSt
     choose_blocks(plan, region, avoided);
     find_wanted(plan, region);
     Facts assumed = assume(plan, region, present);
-    spread_facts(plan, region, Facts(assumed));
+    spread_facts(plan, region, assumed);
     while (present.values && assume_values(plan, region, present, assumed)) {
-      spread_facts(plan, region, Facts(assumed));
+      spread_facts(plan, region, assumed);
     }
     const std::uint32_t poor = find_poor_loop(plan, region, present);
     if (poor == kNone || !region.contains(poor)) break;
     avoided[poor] = true;
   }
-  const Facts& facts = region.at_begin.at(head);
-  for (std::uint32_t reg = 0; reg < facts.size(); ++reg) {
-    const RegisterFact& fact = facts[reg];
-    if (fact.shape == kNoShape) continue;
+  for (const auto& [reg, fact] : region.at_begin.at(head).entries) {
     region.assumptions.push_back({reg, fact.shape, fact.zeros, fact.known, fact.value});
   }
   return region;

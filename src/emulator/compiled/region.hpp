@@ -24,10 +24,11 @@ struct Region {
   std::uint32_t head = 0;
   std::vector<std::uint32_t> blocks;  ///< in ascending order
   ShapeTable shapes;
-  std::vector<bool> wanted;                 ///< registers that addresses and branches depend on
-  std::map<std::uint32_t, Facts> at_begin;  ///< of each block that can be reached
-  std::vector<Assumption> assumptions;      ///< which the code tests when it is entered
-  KnownParameters parameters;               ///< likewise
+  std::vector<bool> wanted;  ///< registers that addresses and branches depend on
+  /// Of each block that can be reached, about the registers that are live there.
+  std::map<std::uint32_t, KnownFacts> at_begin;
+  std::vector<Assumption> assumptions;  ///< which the code tests when it is entered
+  KnownParameters parameters;           ///< likewise
 
   bool contains(std::uint32_t block) const;
 };

@@ -27,8 +27,10 @@ RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWat
     : plan_(plan),
       region_(region),
       rules_(plan, region.shapes, region.wanted, region.parameters),
+      facts_(plan.registers().size()),
       watch_(watch),
-      program_numbers_(numbers) {
+      program_numbers_(numbers),
+      segments_(plan, rules_, numbers_) {
   numbers_.first_temporary = static_cast<int>(plan.registers().size());
   numbers_.bounds = numbers.bounds;
   code_.exits.push_back({});
@@ -160,16 +162,18 @@ void RegionEmitter::block(std::uint32_t b) {
   a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, executed)}), 1);
   a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, active)}), 32);
   a_.subtract_from(at(kTurn), static_cast<std::int32_t>(block.size));
-  Facts facts = region_.at_begin.at(b);
+  facts_.assign(region_.at_begin.at(b));
   const std::vector<RegisterSet> live = plan_.live_in_block(b);
   for (std::uint32_t i = block.begin; i < block.body_end;) {
-    const Facts before = facts;
     const RegisterSet* here = &live[i - block.begin];
-    const Segment next = next_segment(plan_, rules_, facts, i, block.body_end, here, numbers_);
+    Numbers stale = facts_.stale(*here);
+    const Operation& operation = plan_.operation(i);
+    const Numbers before = mentioned(operation);
+    Segment next = segments_.next(facts_, i, block.body_end, here);
+    i = next.end;
     if (next.is_call()) {
-      const Operation& operation = *next.items[0].operation;
       if (watch_ == AccessWatch::nothing && LaneAccessEmitter::takes(plan_, operation)) {
-        settle(operation, before);
+        settle(before);
         const auto lanes =
             std::make_shared<LaneAccessEmitter>(a_, plan_, operation, numbers_.bounds++);
         lanes->emit();
@@ -178,18 +182,17 @@ void RegionEmitter::block(std::uint32_t b) {
         call(reinterpret_cast<std::uint64_t>(&run_operation), operation, before);
       }
     } else {
-      segment(next, b, before, here);
+      segment(std::move(next), b, std::move(stale));
     }
-    i = next.end;
   }
-  end(b, facts, live.back());
+  end(b, live.back());
 }
 
-void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts& before,
-                            const RegisterSet* live) {
+/// `stale`: before the segment.
+void RegionEmitter::segment(Segment&& segment, std::uint32_t b, Numbers&& stale) {
   const Label give_up = a_.label(), parted = a_.label();
   // The emitter and the segment are used once more, behind the blocks.
-  const auto kept = std::make_shared<const Segment>(segment);
+  const auto kept = std::make_shared<const Segment>(std::move(segment));
   const auto numbers =
       std::make_shared<NumberEmitter>(a_, plan_, region_.shapes, *kept, give_up, parted);
   numbers->emit();
@@ -207,29 +210,30 @@ void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts
   }
   StripEmitter(a_, plan_, region_.shapes, *kept).emit();
   StoreEmitter(a_, plan_, region_.shapes, *kept, announcer ? &*announcer : nullptr).emit();
-  for (const Segment::Change& change : segment.changes) {
+  for (const Segment::Change& change : kept->changes) {
     const unsigned width = std::max<unsigned>(plan_.registers()[change.reg].width, 4);
     a_.mov(rax, slot_place(change.slot), width);
     a_.store(slot_place(static_cast<int>(change.reg)), rax, width);
   }
-  later([this, kept, numbers, sums, give_up, parted, b, before, still = *live] {
+  later([this, kept, numbers, sums, give_up, parted, b, stale = std::move(stale)] {
     numbers->emit_misses();
     if (sums) sums->emit_calls();
     a_.bind(give_up);
-    exit({ExitKind::failed, b, kept->begin, 0}, before, still);
+    exit({ExitKind::failed, b, kept->begin, 0}, stale);
     a_.bind(parted);
     const auto parts = [](const Item& item) { return item.one_for_all; };
     if (std::none_of(kept->items.begin(), kept->items.end(), parts)) return;
-    exit({ExitKind::inside, b, kept->begin, 0}, before, still);
+    exit({ExitKind::inside, b, kept->begin, 0}, stale);
   });
 }
 
 /// Everything that the instruction mentions is in the frame while a function of the interpreter
 /// runs it.
-void RegionEmitter::call(std::uint64_t function, const Operation& operation, const Facts& before) {
+void RegionEmitter::call(std::uint64_t function, const Operation& operation,
+                         const Numbers& mentioned) {
   const Label unwatched = a_.label();
   if (operation.only_orders) skip_if_unwatched(unwatched);
-  settle(operation, before);
+  settle(mentioned);
   a_.vzeroupper();
   a_.mov(rdi, kState, 8);
   a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(operation.code));
@@ -246,70 +250,70 @@ void RegionEmitter::skip_if_unwatched(Label unwatched) {
   a_.jump(Condition::equal, unwatched);
 }
 
-/// Writes the registers that the instruction mentions to the frame.
-void RegionEmitter::settle(const Operation& operation, const Facts& before) {
+/// The registers that the instruction mentions and of which the frame has an older value.
+RegionEmitter::Numbers RegionEmitter::mentioned(const Operation& operation) const {
+  Numbers result;
   for (const auto* list : {&operation.in, &operation.out}) {
     for (const std::uint32_t reg : *list) {
-      if (before[reg].shape != kNoShape && before[reg].stale) materialise(reg, before[reg].shape);
+      const RegisterFact& fact = facts_[reg];
+      if (fact.shape != kNoShape && fact.stale) result.push_back({reg, fact.shape});
     }
+  }
+  return result;
+}
+
+/// Writes the lanes of registers to the frame.
+void RegionEmitter::settle(const Numbers& numbers) {
+  for (const auto& [reg, shape] : numbers) {
+    write_lanes(a_, plan_.registers()[reg], static_cast<int>(reg),
+                shape == kUniform ? nullptr : &region_.shapes[shape]);
   }
 }
 
-/// Writes a register of known shape to the frame.
-void RegionEmitter::materialise(std::uint32_t reg, ShapeNumber shape) {
-  write_lanes(a_, plan_.registers()[reg], static_cast<int>(reg),
-              shape == kUniform ? nullptr : &region_.shapes[shape]);
-}
-
-void RegionEmitter::exit(const RegionExit& how, const Facts& facts, const RegisterSet& live) {
-  for (std::uint32_t reg = 0; reg < facts.size(); ++reg) {
-    if (facts[reg].shape != kNoShape && facts[reg].stale && live.has(reg)) {
-      materialise(reg, facts[reg].shape);
-    }
-  }
+void RegionEmitter::exit(const RegionExit& how, const Numbers& stale) {
+  settle(stale);
   a_.mov_constant(rax, code_.exits.size());
   code_.exits.push_back(how);
   a_.jump(return_);
 }
 
-void RegionEmitter::end(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
+void RegionEmitter::end(std::uint32_t b, const RegisterSet& live) {
   const CodeBlock& block = plan_.function().blocks[b];
   const bool goes_on = continues_inside(plan_, b);
   if (goes_on && block.end == BlockEnd::fall_through) {
-    go(b, block.next, false, facts);
+    go(b, passage(block.next), false);
   } else if (goes_on && block.end == BlockEnd::branch) {
-    branch(b, facts, live);
+    branch(b, live);
   } else if (goes_on && block.end == BlockEnd::collective) {
-    together(b, facts, live);
-    Facts behind = facts;
-    rules_.apply(plan_.operation(block.body_end), behind);
-    go(b, block.next, false, behind);
+    together(b, live);
+    rules_.apply(plan_.operation(block.body_end), facts_);
+    go(b, passage(block.next), false);
   } else if (goes_on && region_.contains(block.next)) {
-    wait(b, facts);
-  } else if (plan_.ends_warp(b)) {
-    exit({ExitKind::ends, b, block.body_end, 0}, facts, live);
+    wait(b);
   } else {
-    exit({ExitKind::inside, b, block.body_end, 0}, facts, live);
+    const ExitKind kind = plan_.ends_warp(b) ? ExitKind::ends : ExitKind::inside;
+    exit({kind, b, block.body_end, 0}, facts_.stale(live));
   }
 }
 
 /// The warp instruction that ends the block.
-void RegionEmitter::together(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
+void RegionEmitter::together(std::uint32_t b, const RegisterSet& live) {
   const std::uint32_t end = plan_.function().blocks[b].body_end;
   const Code& code = plan_.function().code[end];
   const Operation& operation = plan_.operation(end);
-  if (code.c != kNone) check_members(b, facts, live);
+  if (code.c != kNone) check_members(b, live);
   std::optional<std::uint64_t> by, control;
   if (static_cast<WarpOperation>(code.access) == WarpOperation::shuffle) {
-    by = rules_.value(facts, plan_.registers().find(code.list[0]));
-    control = rules_.value(facts, plan_.registers().find(code.list[1]));
+    by = rules_.value(facts_, plan_.registers().find(code.list[0]));
+    control = rules_.value(facts_, plan_.registers().find(code.list[1]));
   }
+  const Numbers before = mentioned(operation);
   if (!by || !control) {
-    call(reinterpret_cast<std::uint64_t>(&run_together), operation, facts);
+    call(reinterpret_cast<std::uint64_t>(&run_together), operation, before);
     return;
   }
   const Label unwatched = a_.label(), behind = a_.label();
-  settle(operation, facts);
+  settle(before);
   skip_if_unwatched(unwatched);
   later([this, unwatched, behind, &code, by, control] {
     a_.bind(unwatched);
@@ -317,21 +321,21 @@ void RegionEmitter::together(std::uint32_t b, const Facts& facts, const Register
         .emit();
     a_.jump(behind);
   });
-  call(reinterpret_cast<std::uint64_t>(&run_together), operation, facts);
+  call(reinterpret_cast<std::uint64_t>(&run_together), operation, before);
   a_.bind(behind);
 }
 
 /// Leaves the region unless the instruction names all lanes.
-void RegionEmitter::check_members(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
+void RegionEmitter::check_members(std::uint32_t b, const RegisterSet& live) {
   const std::uint32_t end = plan_.function().blocks[b].body_end;
   const std::uint32_t named = plan_.registers().find(plan_.function().code[end].c);
-  const std::optional<std::uint64_t> known = rules_.value(facts, named);
+  const std::optional<std::uint64_t> known = rules_.value(facts_, named);
   if (known == kAllLanes) return;
   const Label others = a_.label();
-  if (facts[named].shape == kUniform) {
+  if (facts_[named].shape == kUniform) {
     a_.compare_constant(slot_place(static_cast<int>(named)), -1, 4);
     a_.jump(Condition::not_equal, others);
-  } else if (known || facts[named].shape != kNoShape) {
+  } else if (known || facts_[named].shape != kNoShape) {
     a_.jump(others);
   } else {
     const std::int64_t offset = plan_.registers()[named].offset;
@@ -345,16 +349,16 @@ void RegionEmitter::check_members(std::uint32_t b, const Facts& facts, const Reg
     a_.compare_constant(rax, 0xff, 4);
     a_.jump(Condition::not_equal, others);
   }
-  later([this, others, b, end, facts, live] {
+  later([this, others, b, end, stale = facts_.stale(live)] {
     a_.bind(others);
-    exit({ExitKind::inside, b, end, 0}, facts, live);
+    exit({ExitKind::inside, b, end, 0}, stale);
   });
 }
 
 /// The warp leaves at a barrier, and is to go on behind it.
-void RegionEmitter::wait(std::uint32_t b, const Facts& facts) {
+void RegionEmitter::wait(std::uint32_t b) {
   const CodeBlock& block = plan_.function().blocks[b];
-  adjust(block.next, facts);
+  settle(passage(block.next).unknown_inside);
   const Label entry = a_.label();
   entries_.push_back({code_.exits.size(), entry});
   a_.mov_constant(rax, code_.exits.size());
@@ -376,13 +380,13 @@ void RegionEmitter::load_predicate(std::uint32_t offset) {
   }
 }
 
-void RegionEmitter::branch(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
+void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
   const CodeBlock& block = plan_.function().blocks[b];
   const Code& code = plan_.function().code[block.body_end];
-  if (code.guard == kNone) return go(b, block.target, true, facts);
+  if (code.guard == kNone) return go(b, passage(block.target), true);
   const std::uint32_t guard = plan_.registers().find(code.guard);
   const Label taken = a_.label();
-  const bool uniform = facts[guard].shape != kNoShape;
+  const bool uniform = facts_[guard].shape != kNoShape;
   if (uniform) {
     a_.mov(rax, slot_place(static_cast<int>(guard)), 4);
   } else {
@@ -400,48 +404,47 @@ void RegionEmitter::branch(std::uint32_t b, const Facts& facts, const RegisterSe
     const Label divergent = a_.label();
     a_.test(rax, rax, 4);
     a_.jump(Condition::not_equal, divergent);
-    later([this, divergent, b, facts, live, &block] {
+    later([this, divergent, b, stale = facts_.stale(live), &block] {
       a_.bind(divergent);
-      exit({ExitKind::inside, b, block.body_end, 0}, facts, live);
+      exit({ExitKind::inside, b, block.body_end, 0}, stale);
     });
   }
-  if (block.spin) return go(b, block.next, false, facts);
-  later([this, taken, b, facts, &block, &code] {
+  if (block.spin) return go(b, passage(block.next), false);
+  later([this, taken, b, to = passage(block.target), &code] {
     a_.bind(taken);
     a_.mov(rcx, at(kState, offsetof(CompiledState, lanes_on)), 8);
     a_.add_to(at(rcx, std::int64_t{code.id} * 8), 32);
-    go(b, block.target, true, facts);
+    go(b, to, true);
   });
-  go(b, block.next, false, facts);
+  go(b, passage(block.next), false);
 }
 
-void RegionEmitter::go(std::uint32_t from, std::uint32_t to, bool taken, const Facts& facts) {
-  const RegisterSet& live = plan_.live_at_begin(to);
+RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {
+  Passage result{to, facts_.stale(plan_.live_at_begin(to)), {}};
+  if (!region_.contains(to)) return result;
+  const std::vector<KnownFacts::Entry>& known = region_.at_begin.at(to).entries;
+  auto place = known.begin();
+  for (const KeptNumber& number : result.stale) {
+    while (place != known.end() && place->reg < number.reg) ++place;
+    if (place == known.end() || place->reg != number.reg) result.unknown_inside.push_back(number);
+  }
+  return result;
+}
+
+void RegionEmitter::go(std::uint32_t from, const Passage& way, bool taken) {
   if (taken && plan_.function().blocks[from].backward) {
     const Label goes_on = a_.label();
     a_.compare_constant(at(kTurn), 0, 8);
     a_.jump(Condition::greater_equal, goes_on);
-    exit({ExitKind::yield, to, 0, 0}, facts, live);
+    exit({ExitKind::yield, way.to, 0, 0}, way.stale);
     a_.bind(goes_on);
   }
-  if (!region_.contains(to)) {
-    exit({ExitKind::block, to, 0, 0}, facts, live);
+  if (!region_.contains(way.to)) {
+    exit({ExitKind::block, way.to, 0, 0}, way.stale);
     return;
   }
-  adjust(to, facts);
-  a_.jump(blocks_.at(to));
-}
-
-/// Writes the numbers to the frame that block `to`, inside the region, does not know.
-void RegionEmitter::adjust(std::uint32_t to, const Facts& facts) {
-  const RegisterSet& live = plan_.live_at_begin(to);
-  const Facts& wanted = region_.at_begin.at(to);
-  for (std::uint32_t reg = 0; reg < facts.size(); ++reg) {
-    if (facts[reg].shape != kNoShape && facts[reg].stale && wanted[reg].shape == kNoShape &&
-        live.has(reg)) {
-      materialise(reg, facts[reg].shape);
-    }
-  }
+  settle(way.unknown_inside);
+  a_.jump(blocks_.at(way.to));
 }
 
 }  // namespace tilescope::emulator::compiled

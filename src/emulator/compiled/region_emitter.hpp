@@ -57,39 +57,47 @@ class RegionEmitter {
   RegionCode emit();
 
  private:
+  using Numbers = std::vector<KeptNumber>;
+  /// Registers of which the frame has an older value where the code goes to a block.
+  struct Passage {
+    std::uint32_t to = 0;
+    Numbers stale;
+    Numbers unknown_inside;  ///< those that the block, inside the region, keeps in the frame
+  };
   void begin();
   void enter();
   bool is_lasting() const;
   void enter_trusted();
   void leave();
   void block(std::uint32_t b);
-  void segment(const Segment& segment, std::uint32_t b, const Facts& before,
-               const RegisterSet* live);
-  void end(std::uint32_t b, const Facts& facts, const RegisterSet& live);
+  void segment(Segment&& segment, std::uint32_t b, Numbers&& stale);
+  void end(std::uint32_t b, const RegisterSet& live);
   void load_predicate(std::uint32_t offset);
-  void branch(std::uint32_t b, const Facts& facts, const RegisterSet& live);
-  void together(std::uint32_t b, const Facts& facts, const RegisterSet& live);
-  void check_members(std::uint32_t b, const Facts& facts, const RegisterSet& live);
-  void wait(std::uint32_t b, const Facts& facts);
-  void call(std::uint64_t function, const Operation& operation, const Facts& before);
-  void settle(const Operation& operation, const Facts& before);
+  void branch(std::uint32_t b, const RegisterSet& live);
+  void together(std::uint32_t b, const RegisterSet& live);
+  void check_members(std::uint32_t b, const RegisterSet& live);
+  void wait(std::uint32_t b);
+  void call(std::uint64_t function, const Operation& operation, const Numbers& mentioned);
+  Numbers mentioned(const Operation& operation) const;
   void skip_if_unwatched(Label unwatched);
-  void adjust(std::uint32_t to, const Facts& facts);
-  /// Jumps to block `to`, which follows block `from` or is the target of its branch.
-  void go(std::uint32_t from, std::uint32_t to, bool taken, const Facts& facts);
-  void exit(const RegionExit& how, const Facts& facts, const RegisterSet& live);
-  void materialise(std::uint32_t reg, ShapeNumber shape);
+  Passage passage(std::uint32_t to) const;
+  /// Jumps to a block, which follows block `from` or is the target of its branch.
+  void go(std::uint32_t from, const Passage& way, bool taken);
+  void exit(const RegionExit& how, const Numbers& stale);
+  void settle(const Numbers& numbers);
   /// Code that lies behind the blocks.
   void later(std::function<void()> what) { later_.push_back(std::move(what)); }
 
   const FunctionPlan& plan_;
   Region& region_;
   FactRules rules_;
+  Facts facts_;  ///< at the place whose code is made
   Assembler a_;
   RegionCode code_;
   AccessWatch watch_;
   ProgramNumbers& program_numbers_;
   SegmentNumbers numbers_;
+  SegmentBuilder segments_;
   std::map<std::uint32_t, Label> blocks_;
   Label return_, trusted_;
   struct Entry {

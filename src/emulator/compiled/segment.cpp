@@ -3,46 +3,29 @@
 #include <algorithm>
 
 namespace tilescope::emulator::compiled {
-namespace {
 
-class SegmentBuilder {
- public:
-  SegmentBuilder(const FunctionPlan& plan, const FactRules& rules, Facts& facts,
-                 SegmentNumbers& numbers)
-      : plan_(plan),
-        rules_(rules),
-        facts_(facts),
-        numbers_(numbers),
-        slots_(plan.registers().size(), kNoSlot) {}
+void SegmentBuilder::Numbers::set(std::size_t i, int value) {
+  if (i >= numbers_.size()) numbers_.resize(i + 1, first_);
+  if (numbers_[i] == first_) changed_.push_back(i);
+  numbers_[i] = value;
+}
 
-  Segment build(std::uint32_t begin, std::uint32_t limit);
-  void find_uses(Segment& segment, const RegisterSet& live) const;
+void SegmentBuilder::Numbers::reset() {
+  for (const std::size_t i : changed_) numbers_[i] = first_;
+  changed_.clear();
+}
 
- private:
-  bool ends_before(const Operation& operation, Way way) const;
-  void add(Segment& segment, const Operation& operation, Way way);
-  int group_of(Segment& segment, const Item& item, std::size_t i);
-  int temporary() { return numbers_.first_temporary + temporaries_++; }
-
-  const FunctionPlan& plan_;
-  const FactRules& rules_;
-  Facts& facts_;
-  SegmentNumbers& numbers_;
-  std::vector<int> slots_;  ///< by register; kNoSlot: its own
-  std::vector<std::uint32_t> stored_;
-  bool stores_ = false;
-  bool works_ = false;  ///< there is more than numbers
-  int temporaries_ = 0;
-};
+SegmentBuilder::SegmentBuilder(const FunctionPlan& plan, const FactRules& rules,
+                               SegmentNumbers& numbers)
+    : plan_(plan), rules_(rules), numbers_(numbers) {}
 
 /// Loads stay behind stores, and a store needs its data until the end. Lanes that part leave before
 /// the segment, so nothing else that takes time is in it.
-bool SegmentBuilder::ends_before(const Operation& operation, Way way) const {
-  if (way == Way::call || (works_ && rules_.is_one_for_all(operation, facts_))) return true;
+bool SegmentBuilder::ends_before(const Operation& operation, Way way, const Facts& facts) const {
+  if (way == Way::call || (works_ && rules_.is_one_for_all(operation, facts))) return true;
   if (stores_ && operation.act == Act::load) return true;
-  return std::any_of(operation.out.begin(), operation.out.end(), [&](std::uint32_t reg) {
-    return std::find(stored_.begin(), stored_.end(), reg) != stored_.end();
-  });
+  return std::any_of(operation.out.begin(), operation.out.end(),
+                     [&](std::uint32_t reg) { return stored_at_[reg] != kNever; });
 }
 
 /// The group of the item's address `i`.
@@ -78,12 +61,12 @@ int SegmentBuilder::group_of(Segment& segment, const Item& item, std::size_t i) 
   return static_cast<int>(segment.groups.size() - 1);
 }
 
-void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way) {
+void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way, Facts& facts) {
   Item item;
   item.operation = &operation;
   item.way = way;
   for (const std::uint32_t reg : operation.in) {
-    const ShapeNumber shape = rules_.shape(facts_, reg);
+    const ShapeNumber shape = rules_.shape(facts, reg);
     const bool has_slot =
         shape != kNoShape && plan_.registers()[reg].kind != RegisterKind::constant;
     item.in_shapes.push_back(shape);
@@ -96,106 +79,103 @@ void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way) 
     if (operation.act == Act::copy) item.source = group_of(segment, item, 1);
   }
   works_ = works_ || way != Way::scalar;
-  item.spreads_sign = rules_.spreads_sign(operation, facts_);
-  item.one_for_all = rules_.is_one_for_all(operation, facts_);
-  rules_.apply(operation, facts_);
+  item.spreads_sign = rules_.spreads_sign(operation, facts);
+  item.one_for_all = rules_.is_one_for_all(operation, facts);
+  rules_.apply(operation, facts);
   for (const std::uint32_t reg : operation.out) {
-    const bool has_slot = facts_[reg].shape != kNoShape;
-    slots_[reg] = has_slot ? temporary() : kNoSlot;
+    const bool has_slot = facts[reg].shape != kNoShape;
+    slots_.set(reg, has_slot ? temporary() : kNoSlot);
     item.out_slots.push_back(slots_[reg]);
   }
   if (operation.writes_memory()) stores_ = true;
   if (operation.act == Act::store) {
-    stored_.insert(stored_.end(), operation.in.begin() + 1, operation.in.end());
+    const auto at = static_cast<int>(segment.items.size());
+    for (std::size_t i = 1; i < operation.in.size(); ++i) {
+      if (stored_at_[operation.in[i]] == kNever) stored_at_.set(operation.in[i], at);
+    }
   }
   segment.items.push_back(std::move(item));
 }
 
-Segment SegmentBuilder::build(std::uint32_t begin, std::uint32_t limit) {
-  Segment segment;
-  segment.begin = segment.end = begin;
+void SegmentBuilder::cut(Segment& segment, Facts& facts, std::uint32_t limit) {
   for (; segment.end < limit && segment.items.size() < kMostItems; ++segment.end) {
     const Operation& operation = plan_.operation(segment.end);
-    const Way way = rules_.way(operation, facts_);
-    if (!segment.items.empty() && ends_before(operation, way)) break;
-    add(segment, operation, way);
+    const Way way = rules_.way(operation, facts);
+    if (!segment.items.empty() && ends_before(operation, way, facts)) break;
+    add(segment, operation, way, facts);
     if (way == Way::call) {
       ++segment.end;
       break;
     }
   }
   numbers_.temporaries = std::max(numbers_.temporaries, temporaries_);
-  return segment;
 }
 
-/// From the last item to the first: which vectors are used, and when next.
-void SegmentBuilder::find_uses(Segment& segment, const RegisterSet& live) const {
+/// From the last item to the first: which vectors are used, and when next. Behind a store its data
+/// stay until the end.
+void SegmentBuilder::find_uses(Segment& segment, const Facts& facts, const RegisterSet& live) {
   const std::uint32_t count = plan_.registers().size();
   // Vectors by register; materialised numbers by slot, behind them.
-  std::vector<int> next(count + static_cast<std::size_t>(numbers_.first_temporary) +
-                            static_cast<std::size_t>(temporaries_),
-                        kNever);
-  for (std::uint32_t reg = 0; reg < count; ++reg) {
-    if (live.has(reg) && facts_[reg].shape == kNoShape) next[reg] = kAtEnd;
-  }
   const auto key = [&](const Item& item, std::size_t i) {
     return item.in_slots[i] == kNoSlot ? item.operation->in[i]
                                        : count + static_cast<std::uint32_t>(item.in_slots[i]);
   };
-  // Behind a store its data stay until the end.
-  std::vector<int> stored_at(count, kNever);
-  for (auto at = static_cast<int>(segment.items.size()); at-- > 0;) {
-    const Operation& operation = *segment.items[static_cast<std::size_t>(at)].operation;
-    if (operation.act != Act::store) continue;
-    for (std::size_t i = 1; i < operation.in.size(); ++i) stored_at[operation.in[i]] = at;
-  }
+  const auto next_use = [&](std::uint32_t place) {
+    if (next_[place] != kNotLooked) return next_[place];
+    return place < count && live.has(place) && facts[place].shape == kNoShape ? kAtEnd : kNever;
+  };
   for (auto at = static_cast<int>(segment.items.size()); at-- > 0;) {
     Item& item = segment.items[static_cast<std::size_t>(at)];
     const Operation& operation = *item.operation;
     bool needed = operation.writes_memory();
     for (std::size_t i = 0; i < operation.out.size(); ++i) {
-      item.out_next.push_back(next[operation.out[i]]);
+      item.out_next.push_back(next_use(operation.out[i]));
       needed = needed || item.out_slots[i] != kNoSlot || item.out_next[i] != kNever;
-      next[operation.out[i]] = kNever;
+      next_.set(operation.out[i], kNever);
     }
     item.in_next.assign(operation.in.size(), kNever);
     item.dead = !needed;
     if (item.dead || item.way == Way::scalar) continue;
     for (std::size_t i = 0; i < operation.in.size(); ++i) {
-      item.in_next[i] = next[key(item, i)];
-      const bool held = item.in_slots[i] == kNoSlot && at > stored_at[operation.in[i]];
+      item.in_next[i] = next_use(key(item, i));
+      const bool held = item.in_slots[i] == kNoSlot && at > stored_at_[operation.in[i]];
       if (held) item.in_next[i] = std::min(item.in_next[i], kAtEnd);
     }
     // Addresses are no vectors.
     for (std::size_t i = operation.addresses(); i < operation.in.size(); ++i) {
       // Stores read the frame when all vectors are computed.
-      next[key(item, i)] = operation.act == Act::store ? kAtEnd : at;
+      next_.set(key(item, i), operation.act == Act::store ? kAtEnd : at);
     }
   }
 }
 
-}  // namespace
-
-Segment next_segment(const FunctionPlan& plan, const FactRules& rules, Facts& facts,
-                     std::uint32_t begin, std::uint32_t limit, const RegisterSet* live,
-                     SegmentNumbers& numbers) {
-  SegmentBuilder builder(plan, rules, facts, numbers);
-  Segment segment = builder.build(begin, limit);
-  if (segment.is_call()) return segment;
-  builder.find_uses(segment, live[segment.end - begin]);
-  // The last slot of each register that has a number at the end and is still read.
+/// The last slot of each register that has a number at the end and is still read.
+void SegmentBuilder::find_changes(Segment& segment, const Facts& facts, const RegisterSet& live) {
   for (auto item = segment.items.rbegin(); item != segment.items.rend(); ++item) {
     for (std::size_t i = 0; i < item->out_slots.size(); ++i) {
       const std::uint32_t reg = item->operation->out[i];
-      const bool known = std::any_of(segment.changes.begin(), segment.changes.end(),
-                                     [&](const Segment::Change& c) { return c.reg == reg; });
-      if (known || facts[reg].shape == kNoShape || item->out_slots[i] == kNoSlot ||
-          !live[segment.end - begin].has(reg)) {
+      if (changed_[reg] != 0 || facts[reg].shape == kNoShape || item->out_slots[i] == kNoSlot ||
+          !live.has(reg)) {
         continue;
       }
+      changed_.set(reg, 1);
       segment.changes.push_back({reg, item->out_slots[i]});
     }
   }
+}
+
+Segment SegmentBuilder::next(Facts& facts, std::uint32_t begin, std::uint32_t limit,
+                             const RegisterSet* live) {
+  Segment segment;
+  segment.begin = segment.end = begin;
+  stores_ = works_ = false;
+  temporaries_ = 0;
+  cut(segment, facts, limit);
+  if (!segment.is_call()) {
+    find_uses(segment, facts, live[segment.end - begin]);
+    find_changes(segment, facts, live[segment.end - begin]);
+  }
+  for (Numbers* numbers : {&slots_, &stored_at_, &next_, &changed_}) numbers->reset();
   return segment;
 }
 

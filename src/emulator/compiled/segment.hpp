@@ -17,6 +17,7 @@ inline constexpr std::size_t kMostItems = 1000;  ///< of a segment
 inline constexpr int kNoSlot = -1;
 inline constexpr int kNever = 1 << 30;     ///< no further use
 inline constexpr int kAtEnd = kNever - 1;  ///< used behind the segment
+inline constexpr int kNotLooked = -1;      ///< the next use has not been looked for
 
 /// Accesses through the same address register, and so with one check.
 struct AccessGroup {
@@ -68,10 +69,48 @@ struct SegmentNumbers {
   std::uint32_t bounds = 0;
 };
 
-/// The segment that begins at `begin` and ends before `limit`. `facts` become those behind it.
-/// `live` are those of FunctionPlan::live_in_block from `begin` on.
-Segment next_segment(const FunctionPlan& plan, const FactRules& rules, Facts& facts,
-                     std::uint32_t begin, std::uint32_t limit, const RegisterSet* live,
-                     SegmentNumbers& numbers);
+/// Cuts the blocks of a region into segments.
+class SegmentBuilder {
+ public:
+  SegmentBuilder(const FunctionPlan& plan, const FactRules& rules, SegmentNumbers& numbers);
+
+  /// The segment that begins at `begin` and ends before `limit`. `facts` become those behind it.
+  /// `live` are those of FunctionPlan::live_in_block from `begin` on.
+  Segment next(Facts& facts, std::uint32_t begin, std::uint32_t limit, const RegisterSet* live);
+
+ private:
+  /// A number for each register or slot. Between segments all have the first value: only what a
+  /// segment has set is reset.
+  class Numbers {
+   public:
+    explicit Numbers(int first) : first_(first) {}
+    int operator[](std::size_t i) const { return i < numbers_.size() ? numbers_[i] : first_; }
+    void set(std::size_t i, int value);
+    void reset();
+
+   private:
+    int first_;
+    std::vector<int> numbers_;
+    std::vector<std::size_t> changed_;
+  };
+  void cut(Segment& segment, Facts& facts, std::uint32_t limit);
+  bool ends_before(const Operation& operation, Way way, const Facts& facts) const;
+  void add(Segment& segment, const Operation& operation, Way way, Facts& facts);
+  int group_of(Segment& segment, const Item& item, std::size_t i);
+  void find_uses(Segment& segment, const Facts& facts, const RegisterSet& live);
+  void find_changes(Segment& segment, const Facts& facts, const RegisterSet& live);
+  int temporary() { return numbers_.first_temporary + temporaries_++; }
+
+  const FunctionPlan& plan_;
+  const FactRules& rules_;
+  SegmentNumbers& numbers_;
+  Numbers slots_{kNoSlot};     ///< by register; kNoSlot: its own
+  Numbers stored_at_{kNever};  ///< by register: the first store of it; kNever: there is none
+  Numbers next_{kNotLooked};   ///< by register, behind them by slot: the next use
+  Numbers changed_{0};         ///< by register: Segment::changes has it
+  bool stores_ = false;
+  bool works_ = false;  ///< there is more than numbers
+  int temporaries_ = 0;
+};
 
 }  // namespace tilescope::emulator::compiled
