@@ -99,15 +99,22 @@ const std::vector<FrameRange>& CompiledProgram::frame_resets() {
   return *frame_resets_;
 }
 
-bool CompiledProgram::compile(const Frame& frame, const CompiledState& state, std::uint32_t block,
-                              std::size_t known) {
+void CompiledProgram::add_executed(std::uint64_t instructions) {
   const std::lock_guard lock(mutex_);
+  budget_.add_executed(instructions);
+}
+
+Wish CompiledProgram::compile(const Frame& frame, const CompiledState& state, std::uint32_t block,
+                              std::size_t known, std::optional<std::uint64_t> executed) {
+  const std::lock_guard lock(mutex_);
+  budget_.add_executed(executed.value_or(0));
   CompiledFunction& function = *functions_[frame.index];
   Head& head = function.heads[block];
-  if (head.regions.size() != known) return true;
-  if (head.regions.size() >= kMostRegions || code_bytes_ > kMostCode) return false;
+  if (head.regions.size() != known) return Wish::granted;
+  if (head.regions.size() >= kMostRegions || code_bytes_ > kMostCode) return Wish::refused;
+  if (executed && !budget_.is_left()) return Wish::postponed;
   const FunctionPlan& plan = this->plan(frame.index);
-  if (plan.registers().size() > kMostRegisters) return false;
+  if (plan.registers().size() > kMostRegisters) return Wish::refused;
   PresentState present{.frame = frame.registers,
                        .parameters = state.parameters,
                        .counters = state.counters,
@@ -119,13 +126,16 @@ bool CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
   Region region = find_region(plan, block, present);
   RegionCode code = RegionEmitter(plan, region, watch_, numbers_).emit();
   auto result = std::make_unique<CompiledRegion>(CodeMemory(code.bytes));
-  if (result->memory.data() == nullptr) return false;
+  if (result->memory.data() == nullptr) return Wish::refused;
   for (const Assumption& assumption : region.assumptions) {
     result->assumed.emplace_back(assumption.reg, region.shapes[assumption.shape]);
     if (assumption.known) result->numbers.emplace_back(assumption.reg, assumption.value);
   }
   result->parameters = region.parameters;
   result->blocks = region.blocks;
+  for (const std::uint32_t b : region.blocks) {
+    budget_.add_compiled(plan.function().blocks[b].size);
+  }
   code_bytes_ += result->memory.bytes();
   bounds_.store(numbers_.bounds, std::memory_order_release);
   entries_.store(numbers_.sums.entries, std::memory_order_release);
@@ -147,7 +157,7 @@ bool CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
   result->counter = plan.function().blocks[block].counter;
   result->slots = static_cast<std::size_t>(code.slots);
   head.add(std::move(result));
-  return true;
+  return Wish::granted;
 }
 
 std::vector<std::uint32_t> CompiledProgram::patience(std::size_t blocks, std::uint32_t fresh) {

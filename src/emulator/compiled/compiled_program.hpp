@@ -17,6 +17,7 @@
 
 #include "emulator/compiled/code_memory.hpp"
 #include "emulator/compiled/compiled_state.hpp"
+#include "emulator/compiled/compiling_budget.hpp"
 #include "emulator/compiled/region_emitter.hpp"
 #include "emulator/compiled_code.hpp"
 #include "emulator/warp.hpp"
@@ -70,6 +71,13 @@ struct CompiledFunction {
   std::unique_ptr<FunctionPlan> plan;
   std::vector<Head> heads;  ///< by block
 };
+/// What becomes of a wish for a further region.
+enum class Wish : std::uint8_t {
+  granted,    ///< there is one: this thread or another has compiled it
+  postponed,  ///< no budget is left
+  refused,    ///< for ever
+};
+
 class CompiledProgram {
  public:
   CompiledProgram(const Program& program, AccessWatch watch);
@@ -80,9 +88,12 @@ class CompiledProgram {
     return functions_[frame.index]->heads[block].count.load(std::memory_order_acquire);
   }
   /// Compiles a region for what the frame holds, unless another thread has added one to the first
-  /// `known`; false if there will be no further one.
-  bool compile(const Frame& frame, const CompiledState& state, std::uint32_t block,
-               std::size_t known);
+  /// `known`. `executed`: warp instructions of the calling thread since its last call, which add to
+  /// the budget; nothing: there is no limit.
+  Wish compile(const Frame& frame, const CompiledState& state, std::uint32_t block,
+               std::size_t known, std::optional<std::uint64_t> executed);
+  void add_executed(std::uint64_t instructions);
+  const Program& program() const { return program_; }
   AccessWatch watch() const { return watch_; }
   /// Entries left before each block is compiled, by CodeBlock::counter: what earlier launches have
   /// left of `fresh`.
@@ -113,6 +124,7 @@ class CompiledProgram {
   std::atomic<bool> knows_frame_resets_{false};
   std::vector<std::uint32_t> patience_;
   std::size_t code_bytes_ = 0;
+  CompilingBudget budget_;
   std::size_t regions_ = 0;
   ProgramNumbers numbers_;
   std::atomic<std::uint32_t> bounds_{0}, entries_{0}, recent_{0};  ///< of `numbers_`

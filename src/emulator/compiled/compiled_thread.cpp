@@ -21,8 +21,11 @@ constexpr std::uint32_t kTrial = 256;          // entries after which a region m
 
 class Thread final : public CompiledThread {
  public:
-  Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience);
-  ~Thread() override { program_.keep_patience(patience_); }
+  Thread(CompiledProgram& program, Worker& worker, std::optional<std::uint32_t> patience);
+  ~Thread() override {
+    program_.keep_patience(patience_);
+    program_.add_executed(executed_since());
+  }
   const CompiledExit* run(const Frame& frame, std::uint32_t block, std::uint32_t join,
                           CompiledPause& pause, std::int64_t& turn) override;
   WarpsRun run_warps(Block& block, std::size_t first) override;
@@ -49,6 +52,8 @@ class Thread final : public CompiledThread {
   const CompiledExit* left(const CompiledRegion& region, std::uint64_t exit, CompiledPause& pause);
   bool is_worth_trying(const CompiledRegion& region);
   void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
+  Wish compile(const Frame& frame, std::uint32_t block, std::size_t known);
+  std::uint64_t executed_since();
   void judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions);
 
   CompiledProgram& program_;
@@ -64,14 +69,18 @@ class Thread final : public CompiledThread {
   /// block. Null: none is known.
   std::vector<const CompiledRegion*> trusted_;
   std::uint32_t early_blocks_;  ///< before frame_resets
+  bool sparing_;                ///< compiling must pay
+  std::uint64_t executed_ = 0;  ///< what executed_since has told
   const std::vector<FrameRange>* frame_resets_ = nullptr;
 };
-Thread::Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience)
-    : CompiledThread(program.patience(worker.counters.size(), patience)),
+/// `patience`: nothing: the usual one.
+Thread::Thread(CompiledProgram& program, Worker& worker, std::optional<std::uint32_t> patience)
+    : CompiledThread(program.patience(worker.counters.size(), patience.value_or(kPatience))),
       program_(program),
       trials_(worker.counters.size()),
       trusted_(worker.launch.info().warps_per_block, nullptr),
-      early_blocks_(patience / 4) {
+      early_blocks_(patience.value_or(kPatience) / 4),
+      sparing_(!patience) {
   state_.counters = worker.counters.data();
   state_.lanes_on = worker.lanes_on.data();
   state_.parameters = worker.context.parameters;
@@ -153,8 +162,9 @@ const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::ui
   }
   const CompiledRegion* first = program_.first(frame, block);
   if (first == nullptr) {
-    if (!program_.compile(frame, state_, block, 0)) {
-      patience_[counter] = kNotAgain;
+    const Wish wish = compile(frame, block, 0);
+    if (wish != Wish::granted) {
+      patience_[counter] = wish == Wish::refused ? kNotAgain : kPatience;
       return nullptr;
     }
     first = program_.first(frame, block);
@@ -273,9 +283,26 @@ void Thread::refuse(const Frame& frame, std::uint32_t block, std::uint32_t count
   Trial& trial = trials_[counter];
   if (++trial.refusals < kRefusals) return;
   trial.refusals = 0;
-  if (!program_.compile(frame, state_, block, program_.count(frame, block))) {
+  if (compile(frame, block, program_.count(frame, block)) == Wish::refused) {
     patience_[counter] = kTrial;
   }
+}
+
+Wish Thread::compile(const Frame& frame, std::uint32_t block, std::size_t known) {
+  const std::uint64_t executed = executed_since();
+  return program_.compile(frame, state_, block, known,
+                          sparing_ ? std::optional(executed) : std::nullopt);
+}
+
+/// Warp instructions since the last call.
+std::uint64_t Thread::executed_since() {
+  std::uint64_t sum = 0;
+  for (const CodeFunction& function : program_.program().functions()) {
+    for (const CodeBlock& block : function.blocks) {
+      sum += state_.counters[block.counter].executed * block.size;
+    }
+  }
+  return sum - std::exchange(executed_, sum);
 }
 
 /// A region that is left again at once, or whose checks fail, does not pay.
@@ -291,11 +318,12 @@ void Thread::judge(const CompiledRegion& region, std::uint32_t counter, std::int
   trial.instructions = 0;
 }
 
-/// Entries before a block is compiled, or what TILESCOPE_COMPILE_AFTER says.
-std::uint32_t chosen_patience() {
+/// The entries before a block is compiled that TILESCOPE_COMPILE_AFTER gives.
+std::optional<std::uint32_t> chosen_patience() {
   const char* text = std::getenv("TILESCOPE_COMPILE_AFTER");
   const long given = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
-  return given > 0 ? static_cast<std::uint32_t>(std::min(given, 1'000'000L)) : kPatience;
+  if (given <= 0) return std::nullopt;
+  return static_cast<std::uint32_t>(std::min(given, 1'000'000L));
 }
 
 class Code final : public CompiledCode {
