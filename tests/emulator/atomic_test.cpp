@@ -15,17 +15,11 @@ struct Case {
   std::uint64_t (*combine)(std::uint64_t old, std::uint64_t b);
 };
 
-float f32(std::uint64_t v) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(v));
-}
-std::uint64_t bits(float v) {
+std::uint64_t raw_bits(float v) {
   return std::bit_cast<std::uint32_t>(v);
 }
-std::uint64_t bits(double v) {
+std::uint64_t raw_bits(double v) {
   return std::bit_cast<std::uint64_t>(v);
-}
-std::uint32_t u32(std::uint64_t v) {
-  return static_cast<std::uint32_t>(v);
 }
 
 /// All 32 threads of a warp change one cell; thread i must see what the threads before it left.
@@ -99,14 +93,14 @@ const std::vector<Case>& cases() {
       {"exch", "b64", 1, wide, [](U, U b) -> U { return b; }},
       {"add",
        "f32",
-       bits(1.0f),
-       {bits(0.1f), bits(1e8f), bits(-1e8f), bits(0x1p-20f)},
-       [](U a, U b) -> U { return bits(f32(a) + f32(b)); }},
+       raw_bits(1.0f),
+       {raw_bits(0.1f), raw_bits(1e8f), raw_bits(-1e8f), raw_bits(0x1p-20f)},
+       [](U a, U b) -> U { return raw_bits(f32(a) + f32(b)); }},
       {"add",
        "f64",
-       bits(1.0),
-       {bits(0.1), bits(1e17), bits(-1e17)},
-       [](U a, U b) -> U { return bits(std::bit_cast<double>(a) + std::bit_cast<double>(b)); }},
+       raw_bits(1.0),
+       {raw_bits(0.1), raw_bits(1e17), raw_bits(-1e17)},
+       [](U a, U b) -> U { return raw_bits(std::bit_cast<double>(a) + std::bit_cast<double>(b)); }},
       {"add.noftz",
        "f16",
        0x3c00,

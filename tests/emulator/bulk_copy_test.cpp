@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kWords = 64;
+constexpr std::uint32_t kCopiedWords = 64;
 
 /// A kernel of one thread (unless `threads` says more) with 4,096 bytes of shared memory at `tile`,
 /// an mbarrier `bar` for one arrival, and the parameters in %rd1 (from) and %rd2 (to). `body` runs
@@ -37,18 +37,18 @@ std::string read_out(std::uint32_t offset, std::uint32_t count) {
          std::to_string(count * 4) + "; @%p3 bra NEXT;\n";
 }
 
-struct Outcome {
+struct CopyOutcome {
   LaunchSummary summary;
   std::vector<std::uint32_t> to;
 };
 
-Outcome copy_with(const std::string& body, std::size_t results = kWords) {
+CopyOutcome copy_with(const std::string& body, std::size_t results = kCopiedWords) {
   Bench bench(kernel_text(body));
-  std::vector<std::uint32_t> source(kWords);
-  for (std::uint32_t i = 0; i < kWords; ++i) source[i] = 1000 + i;
+  std::vector<std::uint32_t> source(kCopiedWords);
+  for (std::uint32_t i = 0; i < kCopiedWords; ++i) source[i] = 1000 + i;
   const auto from = bench.upload(source, "from");
   const auto to = bench.upload(std::vector<std::uint32_t>(results, 7), "to");
-  Outcome outcome{bench.run("k", {1}, {1}, {.max_instructions = 100'000}, from, to), {}};
+  CopyOutcome outcome{bench.run("k", {1}, {1}, {.max_instructions = 100'000}, from, to), {}};
   outcome.to = bench.download<std::uint32_t>(to, results);
   return outcome;
 }
@@ -59,28 +59,28 @@ const std::string kLoad256 =
     "[%r2];\n";
 
 TEST(BulkCopy, ArrivesWhenItsBarrierIsWaitedFor) {
-  const Outcome done = copy_with(kLoad256 + "WAIT" + read_out(0, kWords));
+  const CopyOutcome done = copy_with(kLoad256 + "WAIT" + read_out(0, kCopiedWords));
   EXPECT_TRUE(done.summary.complete()) << done.summary.message;
   EXPECT_EQ(done.summary.fault_count, 0u);
-  for (std::uint32_t i = 0; i < kWords; ++i) EXPECT_EQ(done.to[i], 1000 + i);
+  for (std::uint32_t i = 0; i < kCopiedWords; ++i) EXPECT_EQ(done.to[i], 1000 + i);
 }
 
 TEST(BulkCopy, IsSeenToBeMissingWithoutTheWait) {
-  const Outcome done = copy_with(kLoad256 + read_out(0, kWords));
+  const CopyOutcome done = copy_with(kLoad256 + read_out(0, kCopiedWords));
   EXPECT_TRUE(done.summary.complete());
-  for (std::uint32_t i = 0; i < kWords; ++i) EXPECT_EQ(done.to[i], 0u);
+  for (std::uint32_t i = 0; i < kCopiedWords; ++i) EXPECT_EQ(done.to[i], 0u);
 }
 
 TEST(BulkCopy, ReadsItsSourceAsLateAsTheBarrierAllows) {
   // The source changes between the copy and the wait.
-  const Outcome done = copy_with(
+  const CopyOutcome done = copy_with(
       kLoad256 + "mov.u32 %r4, 5; st.global.u32 [%rd1+8], %r4;\nWAIT" + read_out(0, 4), 4);
   EXPECT_EQ(done.to, (std::vector<std::uint32_t>{1000, 1001, 5, 1003}));
 }
 
 TEST(BulkCopy, ABarrierTakesOnlyTheCopiesOfItsPhase) {
   // Two copies on one barrier, which expects the bytes of one: the second waits for the next phase.
-  const Outcome done = copy_with(
+  const CopyOutcome done = copy_with(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16;\n"
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 16, "
       "[%r2];\n"
@@ -106,7 +106,7 @@ TEST(BulkCopy, AGroupIsStoredWhenItIsWaitedFor) {
   EXPECT_EQ(copy_with(store + commit + "cp.async.bulk.wait_group 1;\n" + look, 17).to[16], 7u);
   EXPECT_EQ(copy_with(store + "cp.async.bulk.wait_group 0;\n" + look, 17).to[16], 7u)
       << "no group without a commit";
-  const Outcome waited = copy_with(store + commit + "cp.async.bulk.wait_group 0;\n" + look, 17);
+  const CopyOutcome waited = copy_with(store + commit + "cp.async.bulk.wait_group 0;\n" + look, 17);
   EXPECT_EQ(waited.to[16], 50u);
   for (std::uint32_t i = 0; i < 16; ++i) EXPECT_EQ(waited.to[i], 50 + i);
   // The end of the block waits for everything.
@@ -131,7 +131,7 @@ TEST(BulkCopy, WaitGroupReadOnlyReadsTheSource) {
 }
 
 TEST(BulkCopy, AMaskChoosesBytesOfEachSixteen) {
-  const Outcome done = copy_with(
+  const CopyOutcome done = copy_with(
       kFill +
           "mov.b16 %rs1, 0x00f0;\n"
           "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd2], [%r1], 32, %rs1;\n",
@@ -140,7 +140,7 @@ TEST(BulkCopy, AMaskChoosesBytesOfEachSixteen) {
 }
 
 TEST(BulkCopy, BetweenPlacesOfSharedMemory) {
-  const Outcome done = copy_with(
+  const CopyOutcome done = copy_with(
       kFill +
           "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 32;\n"
           "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1+1024], "
@@ -151,7 +151,7 @@ TEST(BulkCopy, BetweenPlacesOfSharedMemory) {
 }
 
 TEST(BulkCopy, PrefetchAndHintsChangeNothing) {
-  const Outcome done = copy_with(
+  const CopyOutcome done = copy_with(
       "cp.async.bulk.prefetch.L2.global [%rd1], 128;\nmov.u64 %rd5, 0;\n"
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16;\n"
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%r1], "
@@ -234,7 +234,7 @@ TEST(BulkReduction, FloatingPoint) {
 }
 
 TEST(BulkReduction, IntoSharedMemory) {
-  const Outcome done = copy_with(
+  const CopyOutcome done = copy_with(
       kFill +
           "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16;\n"
           "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 "
@@ -246,7 +246,7 @@ TEST(BulkReduction, IntoSharedMemory) {
 
 /// The text of the launch's first fault.
 std::string fault_of(const std::string& body) {
-  const Outcome done = copy_with(body);
+  const CopyOutcome done = copy_with(body);
   EXPECT_TRUE(done.summary.complete()) << done.summary.message;
   EXPECT_EQ(done.summary.faults.size(), 1u) << body;
   return done.summary.faults.empty() ? "" : done.summary.faults.front().text;
@@ -269,11 +269,11 @@ TEST(BulkCopyFaults, RulesOfSizeAndAlignment) {
 
 TEST(BulkCopyFaults, BeyondTheAllocationButOnlyThere) {
   // The 64 words have 256 bytes: 32 too many. What exists arrives, and the barrier completes.
-  const Outcome done = copy_with(
+  const CopyOutcome done = copy_with(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 288;\n"
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 288, "
       "[%r2];\nWAIT" +
-      read_out(0, kWords));
+      read_out(0, kCopiedWords));
   ASSERT_EQ(done.summary.faults.size(), 1u);
   EXPECT_THAT(done.summary.faults.front().text,
               HasSubstr("global load of 288 bytes 32 bytes past the end of 'from' (256 bytes)"));
@@ -318,7 +318,7 @@ TEST(BulkEvents, TellWhenAndHowMuch) {
                           "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], 64;\n"
                           "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
                           "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], 32;\n"));
-  const auto to = bench.upload(std::vector<std::uint32_t>(kWords), "to");
+  const auto to = bench.upload(std::vector<std::uint32_t>(kCopiedWords), "to");
   BulkListener listener;
   LaunchOptions options{.threads = 1};
   options.observers = {&listener};

@@ -42,8 +42,8 @@ class Counts final : public Observer {
 
 enum class Watched { no, sums, sums_by_block, accesses };
 
-struct Outcome {
-  explicit Outcome(Watched watched) : recorder(watched == Watched::sums_by_block) {}
+struct CompiledOutcome {
+  explicit CompiledOutcome(Watched watched) : recorder(watched == Watched::sums_by_block) {}
   LaunchSummary summary;
   Counts counts;
   SumRecorder recorder;
@@ -51,13 +51,13 @@ struct Outcome {
   std::vector<std::uint8_t> data, results;
 };
 
-struct Shape {
+struct LaunchShape {
   Dim3 grid, block;
 };
 
-std::unique_ptr<Outcome> run(const std::string& ptx, const Shape& shape, Watched watched,
-                             bool interpret) {
-  auto outcome = std::make_unique<Outcome>(watched);
+std::unique_ptr<CompiledOutcome> run(const std::string& ptx, const LaunchShape& shape,
+                                     Watched watched, bool interpret) {
+  auto outcome = std::make_unique<CompiledOutcome>(watched);
   Bench bench(ptx);
   std::vector<std::uint32_t> start(kRandomDataBytes / 4);
   std::mt19937 random(7);
@@ -89,7 +89,7 @@ void expect_same_bytes(const std::vector<std::uint8_t>& a, const std::vector<std
   }
 }
 
-void expect_equal(const Outcome& a, const Outcome& b) {
+void expect_equal(const CompiledOutcome& a, const CompiledOutcome& b) {
   EXPECT_EQ(a.summary.end, b.summary.end) << a.summary.message << " / " << b.summary.message;
   EXPECT_EQ(a.summary.warp_instructions, b.summary.warp_instructions);
   EXPECT_EQ(a.summary.thread_instructions, b.summary.thread_instructions);
@@ -177,12 +177,12 @@ TEST(Compiled, RandomKernels) {
   const CompileSoon soon;
   const std::uint64_t first = setting("TILESCOPE_RANDOM_SEED", 1);
   const std::uint64_t count = setting("TILESCOPE_RANDOM_KERNELS", 150);
-  constexpr Shape kShapes[] = {{{3}, {64}},    {{2}, {16, 6}}, {{4}, {48}},
-                               {{2}, {33, 2}}, {{24}, {40}},   {{16}, {96}}};
+  constexpr LaunchShape kShapes[] = {{{3}, {64}},    {{2}, {16, 6}}, {{4}, {48}},
+                                     {{2}, {33, 2}}, {{24}, {40}},   {{16}, {96}}};
   std::uint64_t sums = 0, known = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const std::string ptx = std::string(kHeader) + random_kernel(seed);
-    const Shape& shape = kShapes[seed % std::size(kShapes)];
+    const LaunchShape& shape = kShapes[seed % std::size(kShapes)];
     for (const Watched watched :
          {Watched::no, seed % 3 == 0 ? Watched::sums_by_block : Watched::sums, Watched::accesses}) {
       const auto interpreted = run(ptx, shape, watched, true);

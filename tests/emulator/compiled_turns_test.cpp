@@ -51,18 +51,18 @@ together:
 )";
 }
 
-struct Outcome {
+struct TurnsOutcome {
   LaunchSummary summary;
   std::vector<std::uint32_t> numbers;
 };
 
-Outcome run(const std::string& ptx, std::uint64_t limit, bool interpret) {
+TurnsOutcome run(const std::string& ptx, std::uint64_t limit, bool interpret) {
   Bench bench(ptx);
   const std::size_t count = std::size_t{kBlocks} * kThreads * kRounds;
   const std::uint64_t results = bench.upload(std::vector<std::uint32_t>(count, 0), "results");
   LaunchOptions options{.threads = 1, .max_instructions = limit};
   options.interpret = interpret;
-  Outcome outcome;
+  TurnsOutcome outcome;
   outcome.summary = bench.run("k", {kBlocks}, {kThreads}, options, results);
   outcome.numbers = bench.download<std::uint32_t>(results, count);
   return outcome;
@@ -75,8 +75,8 @@ class CompiledTurns : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(CompiledTurns, AreInTheOrderOfTheInterpreter) {
-  const Outcome interpreted = run(turns(GetParam()), 0, true);
-  const Outcome compiled = run(turns(GetParam()), 0, false);
+  const TurnsOutcome interpreted = run(turns(GetParam()), 0, true);
+  const TurnsOutcome compiled = run(turns(GetParam()), 0, false);
   EXPECT_EQ(interpreted.summary.end, LaunchEnd::complete);
   EXPECT_EQ(compiled.summary.end, LaunchEnd::complete);
   EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
@@ -88,8 +88,8 @@ TEST_P(CompiledTurns, AreInTheOrderOfTheInterpreter) {
 
 TEST_P(CompiledTurns, EndAtTheSameInstruction) {
   for (const std::uint64_t limit : {1u, 100u, 999u, 2'000u, 5'000u}) {
-    const Outcome interpreted = run(turns(GetParam()), limit, true);
-    const Outcome compiled = run(turns(GetParam()), limit, false);
+    const TurnsOutcome interpreted = run(turns(GetParam()), limit, true);
+    const TurnsOutcome compiled = run(turns(GetParam()), limit, false);
     EXPECT_EQ(interpreted.summary.end, LaunchEnd::budget_spent) << limit;
     EXPECT_EQ(compiled.summary.end, LaunchEnd::budget_spent) << limit;
     EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions) << limit;
@@ -116,7 +116,7 @@ again:
 TEST(CompiledLoops, GiveTurnsToOthersInEachRound) {
   setenv("TILESCOPE_COMPILE_AFTER", "2", 1);
   const std::string ptx = std::string(kHeader) + std::string(kBegin) + std::string(kSums);
-  const Outcome interpreted = run(ptx, 0, true), compiled = run(ptx, 0, false);
+  const TurnsOutcome interpreted = run(ptx, 0, true), compiled = run(ptx, 0, false);
   EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
   EXPECT_EQ(interpreted.numbers, compiled.numbers);
   // Five rounds of the first warp, four of the second, three of the last, which is done first.

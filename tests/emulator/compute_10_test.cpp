@@ -11,13 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::uint64_t bits(float v) {
-  return std::isnan(v) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(v);
-}
-float f32(std::uint64_t v) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(v));
-}
-
 /// The value of a float without infinity and NaN: `e` bits of exponent, `m` of fraction.
 double narrow(std::uint64_t v, int e, int m) {
   const auto field = static_cast<int>(v >> m & ((1u << e) - 1));
@@ -184,7 +177,7 @@ TEST(WideAccesses, Of256Bits) {
               ::testing::ElementsAre(7, 6, 5, 4, 3, 2, 1, 0, 6, 7, 4, 5, 2, 3, 0, 1));
 }
 
-std::string refusal(const std::string& body) {
+std::string refusal_of_code(const std::string& body) {
   try {
     Bench bench(std::string(kHeader) + ".visible .entry k() {\n.reg .b32 %r<4>; .reg .b64 %d;\n" +
                 body + "\nret; }\n");
@@ -197,17 +190,17 @@ std::string refusal(const std::string& body) {
 
 TEST(Refusals, NameTensorMemoryOnce) {
   EXPECT_EQ(
-      refusal("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;\n"
-              "tcgen05.wait::st.sync.aligned;\ntcgen05.wait::st.sync.aligned;"),
+      refusal_of_code("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;\n"
+                      "tcgen05.wait::st.sync.aligned;\ntcgen05.wait::st.sync.aligned;"),
       "kernel 'k' uses operations that the emulator does not execute: "
       "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 (line 6 of the PTX, and 2 more "
       "places): the tensor memory of compute capability 10 (tcgen05) is not emulated");
-  EXPECT_THAT(refusal("multimem.st.weak.global.f32 [%d], %r1;"),
+  EXPECT_THAT(refusal_of_code("multimem.st.weak.global.f32 [%d], %r1;"),
               HasSubstr("memory of several devices at once (multimem) is not emulated"));
 }
 
 TEST(Refusals, CountThePlacesOfAnOperation) {
-  const std::string text = refusal("what.ever %r1;\nwhat.ever %r2;\nother.thing;");
+  const std::string text = refusal_of_code("what.ever %r1;\nwhat.ever %r2;\nother.thing;");
   EXPECT_THAT(text,
               HasSubstr("what.ever (line 6 of the PTX, and 1 more place); other.thing (line"));
 }

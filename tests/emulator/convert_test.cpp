@@ -10,21 +10,6 @@
 namespace tilescope::emulator::test {
 namespace {
 
-std::uint32_t u32(std::uint64_t v) {
-  return static_cast<std::uint32_t>(v);
-}
-float f32(std::uint64_t v) {
-  return std::bit_cast<float>(u32(v));
-}
-double f64(std::uint64_t v) {
-  return std::bit_cast<double>(v);
-}
-std::uint64_t bits(float v) {
-  return std::isnan(v) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(v);
-}
-std::uint64_t bits(double v) {
-  return std::isnan(v) ? 0xfff8000000000000u : std::bit_cast<std::uint64_t>(v);
-}
 std::uint64_t half(double v) {
   return std::isnan(v) ? 0x7fff : float64_to_float16(v);
 }
@@ -62,7 +47,7 @@ std::int64_t read(std::uint64_t v, const std::string& t) {
   return t[0] == 's' ? static_cast<std::int64_t>(v << shift) >> shift
                      : static_cast<std::int64_t>(v << shift >> shift);
 }
-std::string reg(const std::string& t) {
+std::string register_type(const std::string& t) {
   const std::string width = t.substr(1);
   return t[0] == 'f' ? t : width == "8" ? "b32" : "b" + width;
 }
@@ -77,9 +62,11 @@ TEST(Convert, IntegersToIntegers) {
       const unsigned held =
           from.substr(1) == "8" ? 32 : static_cast<unsigned>(std::stoi(from.substr(1)));
       for (Row& row : fit) row[0] = low(row[0], held);
-      const unsigned result = reg(to) == "b16" ? 16 : reg(to) == "b64" ? 64 : 32;
-      expect_rows("cvt." + to + "." + from + " %r, %a;", {reg(from), reg(to)}, fit,
-                  [&](const Row& r) {
+      const unsigned result = register_type(to) == "b16"   ? 16
+                              : register_type(to) == "b64" ? 64
+                                                           : 32;
+      expect_rows("cvt." + to + "." + from + " %r, %a;", {register_type(from), register_type(to)},
+                  fit, [&](const Row& r) {
                     // Truncated to the type, then extended to the register.
                     return low(read(static_cast<std::uint64_t>(read(r[0], from)), to), result);
                   });
@@ -90,8 +77,10 @@ TEST(Convert, IntegersToIntegers) {
 TEST(Convert, LowerPartsOf64BitRegisters) {
   for (const std::string& from : kIntegers) {
     for (const std::string& to : kIntegers) {
-      const unsigned result = reg(to) == "b16" ? 16 : reg(to) == "b64" ? 64 : 32;
-      expect_rows("cvt." + to + "." + from + " %r, %a;", {"b64", reg(to)},
+      const unsigned result = register_type(to) == "b16"   ? 16
+                              : register_type(to) == "b64" ? 64
+                                                           : 32;
+      expect_rows("cvt." + to + "." + from + " %r, %a;", {"b64", register_type(to)},
                   rows_of(integer_edges(64), 1, 64), [&](const Row& r) {
                     return low(read(static_cast<std::uint64_t>(read(r[0], from)), to), result);
                   });
@@ -122,11 +111,11 @@ TEST(Convert, IntegersSaturate) {
               });
 }
 
-const std::pair<const char*, int> kModes[] = {
+const std::pair<const char*, int> kRoundings[] = {
     {"rn", FE_TONEAREST}, {"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}};
 
 TEST(Convert, IntegersToReals) {
-  for (const auto& [name, mode] : kModes) {
+  for (const auto& [name, mode] : kRoundings) {
     const auto with_mode = [mode = mode](auto f) {
       std::fesetround(mode);
       const std::uint64_t r = f();
@@ -137,8 +126,8 @@ TEST(Convert, IntegersToReals) {
       const unsigned held = from == "u8" ? 32 : static_cast<unsigned>(std::stoi(from.substr(1)));
       std::vector<Row> rows = rows_of(integer_edges(64), 1, 64, 2000);
       for (Row& row : rows) row[0] = low(row[0], held);
-      expect_rows(std::string("cvt.") + name + ".f32." + from + " %r, %a;", {reg(from), "f32"},
-                  rows, [&](const Row& r) {
+      expect_rows(std::string("cvt.") + name + ".f32." + from + " %r, %a;",
+                  {register_type(from), "f32"}, rows, [&](const Row& r) {
                     return with_mode([&] {
                       volatile std::int64_t v = read(r[0], from);
                       volatile std::uint64_t u = r[0];
@@ -147,8 +136,8 @@ TEST(Convert, IntegersToReals) {
                       return bits(f);
                     });
                   });
-      expect_rows(std::string("cvt.") + name + ".f64." + from + " %r, %a;", {reg(from), "f64"},
-                  rows, [&](const Row& r) {
+      expect_rows(std::string("cvt.") + name + ".f64." + from + " %r, %a;",
+                  {register_type(from), "f64"}, rows, [&](const Row& r) {
                     return with_mode([&] {
                       volatile std::int64_t v = read(r[0], from);
                       volatile std::uint64_t u = r[0];
@@ -172,7 +161,9 @@ TEST(Convert, RealsToIntegers) {
       const int width = std::stoi(to.substr(1));
       const bool sign = to[0] == 's';
       const auto expected = [&](double v, bool from_double) {
-        const unsigned result = reg(to) == "b16" ? 16 : reg(to) == "b64" ? 64 : 32;
+        const unsigned result = register_type(to) == "b16"   ? 16
+                                : register_type(to) == "b64" ? 64
+                                                             : 32;
         if (std::isnan(v)) {
           if (width != 64 && !from_double) return std::uint64_t{0};
           const std::uint64_t high = std::uint64_t{1} << (width - 1);
@@ -190,11 +181,11 @@ TEST(Convert, RealsToIntegers) {
         }
         return rounded < 0 ? 0 : low(static_cast<std::uint64_t>(rounded), result);
       };
-      expect_rows(std::string("cvt.") + name + "." + to + ".f32 %r, %a;", {"f32", reg(to)},
-                  rows_of(float_edges(), 1, 32, 1000),
+      expect_rows(std::string("cvt.") + name + "." + to + ".f32 %r, %a;",
+                  {"f32", register_type(to)}, rows_of(float_edges(), 1, 32, 1000),
                   [&](const Row& r) { return expected(static_cast<double>(f32(r[0])), false); });
-      expect_rows(std::string("cvt.") + name + "." + to + ".f64 %r, %a;", {"f64", reg(to)},
-                  rows_of(double_edges(), 1, 64, 1000),
+      expect_rows(std::string("cvt.") + name + "." + to + ".f64 %r, %a;",
+                  {"f64", register_type(to)}, rows_of(double_edges(), 1, 64, 1000),
                   [&](const Row& r) { return expected(f64(r[0]), true); });
     }
   }
@@ -202,7 +193,7 @@ TEST(Convert, RealsToIntegers) {
 
 TEST(Convert, RealsToReals) {
   const auto rows = rows_of(double_edges(), 1, 64, 3000);
-  for (const auto& [name, mode] : kModes) {
+  for (const auto& [name, mode] : kRoundings) {
     expect_rows(std::string("cvt.") + name + ".f32.f64 %r, %a;", {"f64", "f32"}, rows,
                 [mode = mode](const Row& r) {
                   std::fesetround(mode);

@@ -120,7 +120,7 @@ std::vector<std::string> lines(const std::string& text) {
 }
 
 // The kernel's first line is line 5 of the module; one instruction a line.
-std::string kernel(const std::string& body, const std::string& before = "") {
+std::string event_kernel(const std::string& body, const std::string& before = "") {
   return std::string(kHeader) + before +
          ".visible .entry k(.param .u64 out) { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred "
          "%p<5>;\n" +
@@ -129,17 +129,17 @@ std::string kernel(const std::string& body, const std::string& before = "") {
 
 TEST(Events, BlocksOfAClusterHearOfEachOther) {
   Bench bench(
-      kernel("mov.u32 %r1, %cluster_ctarank;\n"                // 5
-             "setp.ne.u32 %p1, %r1, 0;\n"                      // 6
-             "mapa.shared::cluster.u32 %r2, cell, 1;\n"        // 7
-             "barrier.cluster.arrive;\n"                       // 8
-             "barrier.cluster.wait;\n"                         // 9
-             "@!%p1 st.shared::cluster.u32 [%r2+4], %r1;\n"    // 10
-             "@%p1 red.shared::cluster.add.u32 [%r2+8], 1;\n"  // 11
-             "barrier.cluster.arrive;\n"                       // 12
-             "barrier.cluster.wait;\n"                         // 13
-             "ret;\n",
-             ".shared .align 4 .b8 cell[16];"));
+      event_kernel("mov.u32 %r1, %cluster_ctarank;\n"                // 5
+                   "setp.ne.u32 %p1, %r1, 0;\n"                      // 6
+                   "mapa.shared::cluster.u32 %r2, cell, 1;\n"        // 7
+                   "barrier.cluster.arrive;\n"                       // 8
+                   "barrier.cluster.wait;\n"                         // 9
+                   "@!%p1 st.shared::cluster.u32 [%r2+4], %r1;\n"    // 10
+                   "@%p1 red.shared::cluster.add.u32 [%r2+8], 1;\n"  // 11
+                   "barrier.cluster.arrive;\n"                       // 12
+                   "barrier.cluster.wait;\n"                         // 13
+                   "ret;\n",
+                   ".shared .align 4 .b8 cell[16];"));
   Recorder recorder(kSharedAccess | kOrder);
   bench.run("k", {2}, {32}, {.observers = {&recorder}, .cluster = {2}}, std::uint64_t{0});
   EXPECT_THAT(lines(recorder.blocks.at(0)),
@@ -153,21 +153,21 @@ TEST(Events, BlocksOfAClusterHearOfEachOther) {
 
 TEST(Events, AccessesWithTheirShapeAndPlace) {
   Bench bench(
-      kernel("ld.param.u64 %rd1, [out];\n"            // 5
-             "mov.u32 %r1, %tid.x;\n"                 // 6
-             "mul.wide.u32 %rd2, %r1, 4;\n"           // 7
-             "add.u64 %rd3, %rd1, %rd2;\n"            // 8
-             "ld.global.u32 %r2, [%rd3+128];\n"       // 9
-             "st.shared.u32 [cell+4], %r2;\n"         // 10
-             "mul.wide.u32 %rd4, %r1, 12;\n"          // 11
-             "add.u64 %rd4, %rd1, %rd4;\n"            // 12
-             "ld.u16 %r3, [%rd4];\n"                  // 13
-             "red.global.add.u32 [%rd1], 1;\n"        // 14
-             "atom.shared.add.u32 %r5, [cell], 1;\n"  // 15
-             "st.global.u32 [%rd3], %r5;\n"           // 16
-             "ld.const.u32 %r6, [table];\n"           // 17
-             "ret;\n",
-             ".shared .align 4 .b8 cell[8]; .const .u32 table[2];"));
+      event_kernel("ld.param.u64 %rd1, [out];\n"            // 5
+                   "mov.u32 %r1, %tid.x;\n"                 // 6
+                   "mul.wide.u32 %rd2, %r1, 4;\n"           // 7
+                   "add.u64 %rd3, %rd1, %rd2;\n"            // 8
+                   "ld.global.u32 %r2, [%rd3+128];\n"       // 9
+                   "st.shared.u32 [cell+4], %r2;\n"         // 10
+                   "mul.wide.u32 %rd4, %r1, 12;\n"          // 11
+                   "add.u64 %rd4, %rd1, %rd4;\n"            // 12
+                   "ld.u16 %r3, [%rd4];\n"                  // 13
+                   "red.global.add.u32 [%rd1], 1;\n"        // 14
+                   "atom.shared.add.u32 %r5, [cell], 1;\n"  // 15
+                   "st.global.u32 [%rd3], %r5;\n"           // 16
+                   "ld.const.u32 %r6, [table];\n"           // 17
+                   "ret;\n",
+                   ".shared .align 4 .b8 cell[8]; .const .u32 table[2];"));
   const auto out = bench.machine.allocate(4096, "out");
   Recorder recorder(kAllAccess);
   bench.run("k", {1}, {32}, {.observers = {&recorder}}, out);
@@ -179,7 +179,7 @@ TEST(Events, AccessesWithTheirShapeAndPlace) {
 }
 
 TEST(Events, ControlFlowAndCounts) {
-  const std::string text = kernel(
+  const std::string text = event_kernel(
       "mov.u32 %r1, %tid.x;\n"            // 5
       "setp.lt.u32 %p1, %r1, 8;\n"        // 6
       "@%p1 bra LOW;\n"                   // 7
@@ -209,18 +209,18 @@ TEST(Events, ControlFlowAndCounts) {
 
 TEST(Events, OrderBetweenThreads) {
   Bench bench(
-      kernel("mov.u32 %r1, %tid.x;\n"                      // 5
-             "setp.ge.u32 %p1, %r1, 40;\n"                 // 6
-             "@%p1 exit;\n"                                // 7
-             "membar.gl;\n"                                // 8
-             "fence.acq_rel.cta;\n"                        // 9
-             "bar.sync 0;\n"                               // 10
-             "activemask.b32 %r3;\n"                       // 11
-             "shfl.sync.bfly.b32 %r2, %r1, 1, 31, %r3;\n"  // 12
-             "bar.warp.sync %r3;\n"                        // 13
-             "cp.async.commit_group;\n"                    // 14
-             "cp.async.wait_group 2;\n"                    // 15
-             "ret;\n"));
+      event_kernel("mov.u32 %r1, %tid.x;\n"                      // 5
+                   "setp.ge.u32 %p1, %r1, 40;\n"                 // 6
+                   "@%p1 exit;\n"                                // 7
+                   "membar.gl;\n"                                // 8
+                   "fence.acq_rel.cta;\n"                        // 9
+                   "bar.sync 0;\n"                               // 10
+                   "activemask.b32 %r3;\n"                       // 11
+                   "shfl.sync.bfly.b32 %r2, %r1, 1, 31, %r3;\n"  // 12
+                   "bar.warp.sync %r3;\n"                        // 13
+                   "cp.async.commit_group;\n"                    // 14
+                   "cp.async.wait_group 2;\n"                    // 15
+                   "ret;\n"));
   Recorder recorder(kOrder);
   bench.run("k", {1}, {64}, {.observers = {&recorder}}, std::uint64_t{0});
   const auto got = lines(recorder.blocks.at(0));
@@ -253,7 +253,7 @@ TEST(Events, FramesFaultsAndDeadlocks) {
 }
 
 TEST(Events, ADeadlockNamesEveryoneStuck) {
-  Bench bench(kernel(
+  Bench bench(event_kernel(
       "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 40;\n@%p1 bar.sync 1;\nbar.sync 0;\nret;\n"));
   Recorder recorder(kFaults);
   const auto summary = bench.run("k", {1}, {64}, {.observers = {&recorder}}, std::uint64_t{0});
@@ -277,7 +277,7 @@ TEST(Events, ABlockThatSpinsKeepsItsOwnObserver) {
 TEST(Events, BlocksThatWaitWhenTheLaunchIsStoppedEndToo) {
   // Every block stores, then looks at a flag a billion times: all but the last are set aside when
   // the limit comes.
-  Bench bench(kernel(
+  Bench bench(event_kernel(
       "ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\nmov.u32 %r2, 0;\n"
       "WAIT: ld.volatile.global.u32 %r1, [%rd1+4];\nadd.u32 %r2, %r2, 1;\n"
       "setp.lt.u32 %p2, %r2, 1000000000;\nsetp.eq.and.u32 %p1, %r1, 0, %p2;\n@%p1 bra WAIT;\n"));
@@ -297,7 +297,7 @@ TEST(Events, AnObserverThatCannotMergeFailsTheLaunch) {
   struct Full : Recorder {
     void merge(BlockObserver&) override { throw std::bad_alloc(); }
   };
-  Bench bench(kernel("ret;\n"));
+  Bench bench(event_kernel("ret;\n"));
   for (const unsigned threads : {1u, 2u}) {
     Full full;
     EXPECT_THROW(bench.run("k", {8}, {32}, {.threads = threads, .observers = {&full}}, 0ull),
@@ -346,7 +346,7 @@ TEST(Events, InitialisationIsRecordedOnlyWithATracker) {
   struct Tracker : Recorder {
     bool tracks_initialisation() const override { return true; }
   };
-  Bench bench(kernel("ret;\n"));
+  Bench bench(event_kernel("ret;\n"));
   const auto out = bench.machine.allocate(100, "out");
   Tracker tracker;
   bench.run("k", {1}, {1}, {.observers = {&tracker}}, out);

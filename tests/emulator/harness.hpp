@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -23,6 +24,23 @@
 namespace tilescope::emulator::test {
 
 inline constexpr std::string_view kHeader = ".version 8.6\n.target sm_90\n.address_size 64\n";
+
+// Floats as the words of registers; every NaN as the one that instructions return.
+inline std::uint32_t u32(std::uint64_t v) {
+  return static_cast<std::uint32_t>(v);
+}
+inline float f32(std::uint64_t v) {
+  return std::bit_cast<float>(u32(v));
+}
+inline double f64(std::uint64_t v) {
+  return std::bit_cast<double>(v);
+}
+inline std::uint64_t bits(float v) {
+  return std::isnan(v) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(v);
+}
+inline std::uint64_t bits(double v) {
+  return std::isnan(v) ? 0xfff8000000000000u : std::bit_cast<std::uint64_t>(v);
+}
 
 template <class... T>
 std::vector<std::uint8_t> pack(const T&... values) {

@@ -14,7 +14,7 @@ unsigned bits_of(const std::string& type) {
 bool is_signed(const std::string& type) {
   return type[0] == 's';
 }
-std::string reg(const std::string& type) {
+std::string bits_type(const std::string& type) {
   return "b" + type.substr(1);
 }
 std::uint64_t keep(int128 v, unsigned bits) {
@@ -36,7 +36,7 @@ class EachType : public ::testing::TestWithParam<std::string> {
   void check(const std::string& operation, unsigned operands, F f) {
     const std::string type = GetParam();
     const std::string list = operands == 1 ? "%a" : operands == 2 ? "%a, %b" : "%a, %b, %c";
-    std::vector<std::string> types(operands + 1, reg(type));
+    std::vector<std::string> types(operands + 1, bits_type(type));
     expect_rows(operation + "." + type + " %r, " + list + ";", types,
                 rows_of(integer_edges(bits_of(type)), operands, bits_of(type)),
                 [&](const Row& row) {
@@ -91,10 +91,10 @@ TEST(Integer, WideProducts) {
     const std::string wide = bits == 16 ? "b32" : "b64";
     const auto rows = rows_of(integer_edges(bits), 2, bits);
     expect_rows(
-        "mul.wide." + type + " %r, %a, %b;", {reg(type), reg(type), wide}, rows,
+        "mul.wide." + type + " %r, %a, %b;", {bits_type(type), bits_type(type), wide}, rows,
         [&](const Row& r) { return keep(value(r[0], type) * value(r[1], type), 2 * bits); });
-    expect_rows("mad.wide." + type + " %r, %a, %b, %c;", {reg(type), reg(type), wide, wide}, rows,
-                [&](const Row& r) {
+    expect_rows("mad.wide." + type + " %r, %a, %b, %c;",
+                {bits_type(type), bits_type(type), wide, wide}, rows, [&](const Row& r) {
                   return keep(value(r[0], type) * value(r[1], type) + int128{r[2]}, 2 * bits);
                 });
   }

@@ -17,9 +17,6 @@ const std::vector<Row>& long_words() {
   static const std::vector<Row> rows = rows_of(integer_edges(64), 3, 64);
   return rows;
 }
-std::uint32_t u32(std::uint64_t v) {
-  return static_cast<std::uint32_t>(v);
-}
 std::int32_t s32(std::uint64_t v) {
   return static_cast<std::int32_t>(u32(v));
 }

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string kernel(const std::string& body, const std::string& before = "") {
+std::string memory_kernel(const std::string& body, const std::string& before = "") {
   return std::string(kHeader) + before +
          ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
          ".reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .b16 %h<10>; .reg .f32 %f<10>; .reg .pred "
@@ -20,7 +20,7 @@ std::string kernel(const std::string& body, const std::string& before = "") {
 
 /// Runs one block of `threads` on 16 bytes of input and output for each; checks that nothing
 /// failed.
-std::vector<std::uint32_t> run(const std::string& text, std::uint32_t threads = 48) {
+std::vector<std::uint32_t> run_memory(const std::string& text, std::uint32_t threads = 48) {
   std::vector<std::uint32_t> first;
   const LaneKernels& before = lane_kernels();
   for (const LaneKernels* set : all_lane_kernels()) {
@@ -48,19 +48,20 @@ TEST(Memory, VectorsRoundTrip) {
   for (const std::string type : {"v4.u32 {%r2,%r3,%r4,%r5}", "v2.u64 {%rd6,%rd7}"}) {
     const std::string width = type.substr(0, 6), list = type.substr(7);
     for (const std::string space : {"global.", ""}) {
-      const auto out = run(kernel("ld." + space + width + " " + list + ", [%rd4]; st." + space +
-                                  width + " [%rd5], " + list + ";"));
+      const auto out =
+          run_memory(memory_kernel("ld." + space + width + " " + list + ", [%rd4]; st." + space +
+                                   width + " [%rd5], " + list + ";"));
       for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], input(i)) << type << i;
     }
   }
 }
 
 TEST(Memory, NarrowElementsExtend) {
-  const auto out = run(
-      kernel("ld.global.s8 %r2, [%rd4+3]; ld.global.u8 %r3, [%rd4+3]; ld.global.s16 %r4, [%rd4+2];"
-             "ld.global.v4.u8 {%r5,%r6,%r7,%r8}, [%rd4+4]; add.u32 %r9, %r5, %r8;"
-             "st.global.u32 [%rd5], %r2; st.global.u32 [%rd5+4], %r3; st.global.u32 [%rd5+8], %r4;"
-             "st.global.u32 [%rd5+12], %r9;"));
+  const auto out = run_memory(memory_kernel(
+      "ld.global.s8 %r2, [%rd4+3]; ld.global.u8 %r3, [%rd4+3]; ld.global.s16 %r4, [%rd4+2];"
+      "ld.global.v4.u8 {%r5,%r6,%r7,%r8}, [%rd4+4]; add.u32 %r9, %r5, %r8;"
+      "st.global.u32 [%rd5], %r2; st.global.u32 [%rd5+4], %r3; st.global.u32 [%rd5+8], %r4;"
+      "st.global.u32 [%rd5+12], %r9;"));
   for (std::size_t i = 0; i < 48; ++i) {
     EXPECT_EQ(out[i * 4], static_cast<std::uint32_t>(static_cast<std::int8_t>(input(i * 4) >> 24)));
     EXPECT_EQ(out[i * 4 + 1], input(i * 4) >> 24);
@@ -69,10 +70,10 @@ TEST(Memory, NarrowElementsExtend) {
     EXPECT_EQ(out[i * 4 + 3], (input(i * 4 + 1) & 255) + (input(i * 4 + 1) >> 24));
   }
   // Into wider and narrower registers than the element.
-  const auto wide =
-      run(kernel("ld.global.s32 %rd6, [%rd4]; ld.global.s8 %h1, [%rd4]; cvt.s32.s16 %r2, %h1;"
-                 "st.global.u64 [%rd5], %rd6; st.global.u32 [%rd5+8], %r2;"
-                 "st.global.u32 [%rd5+12], 7;"));
+  const auto wide = run_memory(
+      memory_kernel("ld.global.s32 %rd6, [%rd4]; ld.global.s8 %h1, [%rd4]; cvt.s32.s16 %r2, %h1;"
+                    "st.global.u64 [%rd5], %rd6; st.global.u32 [%rd5+8], %r2;"
+                    "st.global.u32 [%rd5+12], 7;"));
   for (std::size_t i = 0; i < 48; ++i) {
     EXPECT_EQ(wide[i * 4], input(i * 4));
     EXPECT_EQ(wide[i * 4 + 1], input(i * 4) >> 31 != 0 ? ~0u : 0u);
@@ -81,7 +82,7 @@ TEST(Memory, NarrowElementsExtend) {
 }
 
 TEST(Memory, SharedAddressesOfBothWidthsAndGeneric) {
-  const auto out = run(kernel(
+  const auto out = run_memory(memory_kernel(
       "mov.u32 %r2, buffer; mov.u64 %rd6, buffer; shl.b32 %r3, %r1, 3; add.u32 %r4, %r2, %r3;"
       "cvt.u64.u32 %rd7, %r3; add.u64 %rd8, %rd6, %rd7; cvta.shared.u64 %rd9, %rd8;"
       "st.shared.u32 [%r4], %r1; st.u32 [%rd9+4], 5; bar.sync 0;"
@@ -100,19 +101,19 @@ TEST(Memory, SharedAddressesOfBothWidthsAndGeneric) {
 }
 
 TEST(Memory, SharedAddressesWrapAt32Bits) {
-  const auto out =
-      run(kernel("mov.u32 %r2, buffer; sub.u32 %r2, %r2, 64; st.shared.u32 [%r2+64], 9;"
-                 "ld.shared.u32 %r3, [%r2+64]; st.global.u32 [%rd5], %r3;",
-                 ".shared .align 8 .b8 buffer[64];\n"));
+  const auto out = run_memory(
+      memory_kernel("mov.u32 %r2, buffer; sub.u32 %r2, %r2, 64; st.shared.u32 [%r2+64], 9;"
+                    "ld.shared.u32 %r3, [%r2+64]; st.global.u32 [%rd5], %r3;",
+                    ".shared .align 8 .b8 buffer[64];\n"));
   EXPECT_EQ(out[0], 9u);
 }
 
 TEST(Memory, LocalMemoryIsEachThreadsOwn) {
-  const auto out =
-      run(kernel(".local .align 8 .b8 depot[64]; mov.u64 %rd6, depot; cvta.local.u64 %rd7, %rd6;"
-                 "st.local.u32 [depot+8], %r1; st.u32 [%rd7+12], 77; ld.u32 %r2, [%rd7+8]; "
-                 "ld.local.u32 %r3, [%rd6+12];"
-                 "ld.local.u32 %r4, [depot+32]; st.global.v4.u32 [%rd5], {%r2, %r3, %r4, %r1};"));
+  const auto out = run_memory(memory_kernel(
+      ".local .align 8 .b8 depot[64]; mov.u64 %rd6, depot; cvta.local.u64 %rd7, %rd6;"
+      "st.local.u32 [depot+8], %r1; st.u32 [%rd7+12], 77; ld.u32 %r2, [%rd7+8]; "
+      "ld.local.u32 %r3, [%rd6+12];"
+      "ld.local.u32 %r4, [depot+32]; st.global.v4.u32 [%rd5], {%r2, %r3, %r4, %r1};"));
   for (std::uint32_t i = 0; i < 48; ++i) {
     EXPECT_EQ(out[i * 4], i);
     EXPECT_EQ(out[i * 4 + 1], 77u);
@@ -121,15 +122,15 @@ TEST(Memory, LocalMemoryIsEachThreadsOwn) {
 }
 
 TEST(Memory, InitialisedVariablesAndPointersToThem) {
-  const auto out =
-      run(kernel("ld.const.u32 %r2, [table+4]; mov.u64 %rd6, table; mul.wide.u32 %rd7, %r1, 4; "
-                 "and.b64 %rd7, %rd7, 12;"
-                 "add.u64 %rd6, %rd6, %rd7; ld.const.u32 %r3, [%rd6]; ld.global.u64 %rd8, "
-                 "[pointer]; ld.u32 %r4, [%rd8];"
-                 "st.global.v4.u32 [%rd5], {%r2, %r3, %r4, 0};",
-                 ".const .align 4 .u32 table[4] = {10, 20, 30, 40};\n"
-                 ".global .align 8 .u64 pointer = generic(numbers)+4;\n"
-                 ".global .align 4 .u32 numbers[3] = {5, 6, 7};\n"));
+  const auto out = run_memory(
+      memory_kernel("ld.const.u32 %r2, [table+4]; mov.u64 %rd6, table; mul.wide.u32 %rd7, %r1, 4; "
+                    "and.b64 %rd7, %rd7, 12;"
+                    "add.u64 %rd6, %rd6, %rd7; ld.const.u32 %r3, [%rd6]; ld.global.u64 %rd8, "
+                    "[pointer]; ld.u32 %r4, [%rd8];"
+                    "st.global.v4.u32 [%rd5], {%r2, %r3, %r4, 0};",
+                    ".const .align 4 .u32 table[4] = {10, 20, 30, 40};\n"
+                    ".global .align 8 .u64 pointer = generic(numbers)+4;\n"
+                    ".global .align 4 .u32 numbers[3] = {5, 6, 7};\n"));
   for (std::uint32_t i = 0; i < 48; ++i) {
     EXPECT_EQ(out[i * 4], 20u);
     EXPECT_EQ(out[i * 4 + 1], 10 * (i % 4 + 1));
@@ -138,10 +139,11 @@ TEST(Memory, InitialisedVariablesAndPointersToThem) {
 }
 
 TEST(Memory, WhereLanesCollideTheHighestWins) {
-  const auto out = run(kernel("st.global.u32 [%rd2], %r1; st.shared.u32 [cell], %r1; bar.sync 0;"
-                              "ld.shared.u32 %r2, [cell]; st.global.u32 [%rd5+4], %r2;",
-                              ".shared .u32 cell;\n"),
-                       32);
+  const auto out =
+      run_memory(memory_kernel("st.global.u32 [%rd2], %r1; st.shared.u32 [cell], %r1; bar.sync 0;"
+                               "ld.shared.u32 %r2, [cell]; st.global.u32 [%rd5+4], %r2;",
+                               ".shared .u32 cell;\n"),
+                 32);
   EXPECT_EQ(out[0], 31u);
   EXPECT_EQ(out[1], 31u);
 }
@@ -168,7 +170,7 @@ struct Faulty {
   std::vector<std::uint32_t> out;
 };
 Faulty run_faulty(const std::string& body, const std::string& before = "") {
-  Bench bench(kernel(body, before));
+  Bench bench(memory_kernel(body, before));
   const auto in = bench.upload(std::vector<std::uint32_t>(16, 3), "in");
   const auto out = bench.upload(std::vector<std::uint32_t>(8, 9), "out");
   const auto gone = bench.machine.allocate(64, "gone");
@@ -229,8 +231,8 @@ TEST(Faults, SharedLocalAndParameterMemory) {
 
 TEST(Faults, OfSomeLanesLeaveTheOthersAlone) {
   Bench bench(
-      kernel("mul.wide.u32 %rd6, %r1, 4; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6;"
-             "ld.global.u32 %r2, [%rd7]; st.global.u32 [%rd8], %r2;"));
+      memory_kernel("mul.wide.u32 %rd6, %r1, 4; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6;"
+                    "ld.global.u32 %r2, [%rd7]; st.global.u32 [%rd8], %r2;"));
   const auto in = bench.upload(std::vector<std::uint32_t>(20, 3), "in");
   const auto out = bench.upload(std::vector<std::uint32_t>(32, 9), "out");
   const LaunchSummary summary = bench.run("k", {1}, {32}, {}, in, out);
@@ -271,8 +273,9 @@ TEST(Faults, AddressesAtBothEndsOfTheAddressSpace) {
   for (const LaneKernels* set : all_lane_kernels()) {
     use_lane_kernels(*set);
     for (const auto& [access, text] : accesses) {
-      Bench bench(kernel("mov.u32 %r2, 77;" + addresses + access + " st.global.u32 [%rd5], %r2;",
-                         ".shared .u32 cell;\n"));
+      Bench bench(
+          memory_kernel("mov.u32 %r2, 77;" + addresses + access + " st.global.u32 [%rd5], %r2;",
+                        ".shared .u32 cell;\n"));
       const auto in = bench.upload(std::vector<std::uint32_t>(4, 3), "in");
       const auto out = bench.upload(std::vector<std::uint32_t>(12, 9), "out");
       const LaunchSummary summary = bench.run("k", {1}, {3}, {}, in, out);

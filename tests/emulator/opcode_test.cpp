@@ -17,7 +17,7 @@ using ptx::Opcode;
 
 constexpr int kTries = 60;  // of each operation
 
-constexpr std::string_view kWords[] = {
+constexpr std::string_view kOperandTypes[] = {
     "b1",         "b8",       "b16",       "b32",     "b64",     "b128",    "u8",
     "u16",        "u32",      "u64",       "s8",      "s16",     "s32",     "s64",
     "f16",        "f32",      "f64",       "bf16",    "tf32",    "f16x2",   "bf16x2",
@@ -144,7 +144,7 @@ Modifiers random_modifiers(Opcode opcode, Draw& draw) {
   for (const ptx::Slot& slot : ptx::slots(opcode)) {
     if (!ptx::is_required_type(slot) && draw.one_in(2)) continue;
     for (int attempt = 0; attempt < 200; ++attempt) {
-      if (ptx::accept(slot, draw.of(kWords), modifiers)) break;
+      if (ptx::accept(slot, draw.of(kOperandTypes), modifiers)) break;
     }
   }
   return modifiers;
@@ -172,7 +172,7 @@ std::string instruction(Opcode opcode, const Modifiers& modifiers, Draw& draw) {
   return text + ";";
 }
 
-std::string kernel(const std::string& instruction) {
+std::string opcode_kernel(const std::string& instruction) {
   return std::string(kHeader) +
          ".global .align 16 .b8 g[64];\n.func f() { ret; }\n"
          ".visible .entry k(.param .u64 k_0) {\n"
@@ -220,7 +220,7 @@ TEST_F(Operations, AreRefusedOrRun) {
                                       : random_modifiers(opcode, draw);
       const std::string text = instruction(opcode, modifiers, draw);
       SCOPED_TRACE(text);
-      if (runs(kernel(text))) run.insert(opcode);
+      if (runs(opcode_kernel(text))) run.insert(opcode);
     }
   }
   EXPECT_GE(run.size(), 115u) << "most operations have a decoder and must have run once";
@@ -237,7 +237,7 @@ TEST_F(Operations, WithOperandsOfEveryClassInEveryPlace) {
       const std::size_t count = draw.below(5);
       for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? " " : ", ") + any_operand(draw);
       SCOPED_TRACE(text);
-      runs(kernel(text + ";"));
+      runs(opcode_kernel(text + ";"));
     }
   }
 }

@@ -7,18 +7,6 @@
 namespace tilescope::emulator::test {
 namespace {
 
-float f32(std::uint64_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-}
-double f64(std::uint64_t bits) {
-  return std::bit_cast<double>(bits);
-}
-std::uint64_t bits(float v) {
-  return std::isnan(v) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(v);
-}
-std::uint64_t bits(double v) {
-  return std::isnan(v) ? 0xfff8000000000000u : std::bit_cast<std::uint64_t>(v);
-}
 float flush(float v) {
   return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v;
 }

@@ -63,7 +63,7 @@ double share(double coordinate, int index, int extent, AddressMode mode) {
   return sum;
 }
 
-class Addressing : public testing::TestWithParam<std::tuple<AddressMode, bool>> {
+class Addressing : public ::testing::TestWithParam<std::tuple<AddressMode, bool>> {
  protected:
   /// The value at a random point, and the sum over all elements of an image of these extents.
   std::pair<double, double> got_and_expected(const RandomImage& random, unsigned dimensions) {
@@ -135,9 +135,10 @@ TEST(TextureWeights, OfCornersAddUpTo1) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Addressing,
-                         testing::Combine(testing::Values(AddressMode::wrap, AddressMode::clamp,
-                                                          AddressMode::mirror, AddressMode::border),
-                                          testing::Bool()));
+                         ::testing::Combine(::testing::Values(AddressMode::wrap, AddressMode::clamp,
+                                                              AddressMode::mirror,
+                                                              AddressMode::border),
+                                            ::testing::Bool()));
 
 TEST(TextureSampling, PointsTakeTheElementBelowTheCoordinate) {
   const RandomImage random({.format = kFloat, .width = 6, .height = 2});

@@ -14,7 +14,7 @@ constexpr TexelFormat kWord{.channels = 1, .bits = 32, .kind = TexelKind::natura
 
 /// A kernel of 32 threads: %h is its first argument, %i the lane, %f the lane as float; each thread
 /// stores the register %r.
-std::string kernel(const std::string& body, const std::string& module = "") {
+std::string texture_kernel(const std::string& body, const std::string& module = "") {
   return std::string(kHeader) + module +
          ".visible .entry k(.param .u64 handle, .param .u64 out)\n{\n"
          ".reg .pred %p; .reg .b16 %h<5>; .reg .b32 %i, %j, %r, %s<9>; .reg .f32 %f, %g<9>;\n"
@@ -74,13 +74,13 @@ const std::string kSample =
     "rem.u32 %j, %i, 8; cvt.rn.f32.u32 %g0, %j; div.u32 %j, %i, 8; cvt.rn.f32.u32 %g1, %j;\n";
 
 TEST(Textures, ReadByFloatAndByWholeCoordinates) {
-  TextureBench real(kernel(kSample +
-                           "tex.2d.v4.f32.f32 {%g2, %g3, %g4, %g5}, [%handle, {%g0, %g1}];\n"
-                           "mov.b32 %r, %g2;"));
+  TextureBench real(
+      texture_kernel(kSample + "tex.2d.v4.f32.f32 {%g2, %g3, %g4, %g5}, [%handle, {%g0, %g1}];\n"
+                               "mov.b32 %r, %g2;"));
   const std::vector<float> values = real.floats(real.texture());
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(values[i], static_cast<float>(i));
-  TextureBench whole(kernel("rem.u32 %s0, %i, 8; div.u32 %s1, %i, 8;\n"
-                            "tex.2d.v4.u32.s32 {%r, _, _, %s2}, [%handle, {%s0, %s1}];\n"),
+  TextureBench whole(texture_kernel("rem.u32 %s0, %i, 8; div.u32 %s1, %i, 8;\n"
+                                    "tex.2d.v4.u32.s32 {%r, _, _, %s2}, [%handle, {%s0, %s1}];\n"),
                      kWord);
   const std::vector<std::uint32_t> words = whole.words(whole.texture());
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(words[i], i);
@@ -88,11 +88,12 @@ TEST(Textures, ReadByFloatAndByWholeCoordinates) {
 
 TEST(Textures, FilterBetweenElementsAndTakeOffsets) {
   TextureBench bench(
-      kernel(kSample + "add.f32 %g0, %g0, 0f3F400000;\n"  // 0.75: a quarter to the next
-                       "tex.2d.v4.f32.f32 {%g2, %g3, %g4, %g5}|%p, [%handle, {%g0, 0f3F000000}]"
-                       ", {-1, 2};\n"
-                       "selp.f32 %g2, %g2, 0f00000000, %p;\n"
-                       "mov.b32 %r, %g2;"));
+      texture_kernel(kSample +
+                     "add.f32 %g0, %g0, 0f3F400000;\n"  // 0.75: a quarter to the next
+                     "tex.2d.v4.f32.f32 {%g2, %g3, %g4, %g5}|%p, [%handle, {%g0, 0f3F000000}]"
+                     ", {-1, 2};\n"
+                     "selp.f32 %g2, %g2, 0f00000000, %p;\n"
+                     "mov.b32 %r, %g2;"));
   const std::vector<float> values = bench.floats(bench.texture({.filter = Filter::linear}));
   for (std::size_t x = 1; x < 8; ++x) {
     EXPECT_EQ(values[x], 16 + static_cast<float>(x) - 1 + 0.25f) << x;
@@ -100,9 +101,9 @@ TEST(Textures, FilterBetweenElementsAndTakeOffsets) {
 }
 
 TEST(Textures, LayersAreClamped) {
-  TextureBench bench(kernel("tex.a2d.v4.f32.f32 {%g2, %g3, %g4, %g5}, "
-                            "[%handle, {%i, 0f00000000, 0f00000000, 0f00000000}];\n"
-                            "mov.b32 %r, %g2;"),
+  TextureBench bench(texture_kernel("tex.a2d.v4.f32.f32 {%g2, %g3, %g4, %g5}, "
+                                    "[%handle, {%i, 0f00000000, 0f00000000, 0f00000000}];\n"
+                                    "mov.b32 %r, %g2;"),
                      kFloat, 3, true);
   const std::vector<float> values = bench.floats(bench.texture());
   EXPECT_EQ(values[0], 0);
@@ -112,11 +113,11 @@ TEST(Textures, LayersAreClamped) {
 }
 
 TEST(Textures, GatherReturnsFourNeighbours) {
-  TextureBench bench(kernel("tld4.r.2d.v4.u32.f32 {%s0, %s1, %s2, %s3}, "
-                            "[%handle, {0f40000000, 0f3F800000}];\n"
-                            "setp.eq.u32 %p, %i, 0; selp.u32 %r, %s0, %s3, %p;\n"
-                            "setp.eq.u32 %p, %i, 1; selp.u32 %r, %s1, %r, %p;\n"
-                            "setp.eq.u32 %p, %i, 2; selp.u32 %r, %s2, %r, %p;\n"),
+  TextureBench bench(texture_kernel("tld4.r.2d.v4.u32.f32 {%s0, %s1, %s2, %s3}, "
+                                    "[%handle, {0f40000000, 0f3F800000}];\n"
+                                    "setp.eq.u32 %p, %i, 0; selp.u32 %r, %s0, %s3, %p;\n"
+                                    "setp.eq.u32 %p, %i, 1; selp.u32 %r, %s1, %r, %p;\n"
+                                    "setp.eq.u32 %p, %i, 2; selp.u32 %r, %s2, %r, %p;\n"),
                      kWord);
   const std::vector<std::uint32_t> words = bench.words(bench.texture());
   EXPECT_EQ(words[0], 9u);
@@ -127,16 +128,18 @@ TEST(Textures, GatherReturnsFourNeighbours) {
 
 TEST(Textures, ResultsMayBeHalves) {
   TextureBench bench(
-      kernel("tex.2d.v4.f16.f32 {%h0, %h1, %h2, %h3}, [%handle, {%f, 0f00000000}];\n"
-             "cvt.u32.u16 %r, %h0;"));
+      texture_kernel("tex.2d.v4.f16.f32 {%h0, %h1, %h2, %h3}, [%handle, {%f, 0f00000000}];\n"
+                     "cvt.u32.u16 %r, %h0;"));
   EXPECT_EQ(bench.words(bench.texture())[3], 0x4200u);
-  TextureBench pairs(kernel("tex.2d.v2.f16x2.f32 {%r, %s0}, [%handle, {%f, 0f00000000}];\n"));
+  TextureBench pairs(
+      texture_kernel("tex.2d.v2.f16x2.f32 {%r, %s0}, [%handle, {%f, 0f00000000}];\n"));
   EXPECT_EQ(pairs.words(pairs.texture())[3], 0x4200u);
 }
 
 TEST(Textures, AnswerQueries) {
   const auto answer = [](const std::string& what, const std::string& more = "") {
-    TextureBench bench(kernel("txq." + what + ".b32 %r, [%handle]" + more + ";"), kFloat, 3);
+    TextureBench bench(texture_kernel("txq." + what + ".b32 %r, [%handle]" + more + ";"), kFloat,
+                       3);
     return bench.words(bench.texture({.filter = Filter::linear}))[0];
   };
   EXPECT_EQ(answer("width"), 8u);
@@ -151,9 +154,9 @@ TEST(Textures, AnswerQueries) {
 /// A variable of the module that holds the object, as texture references have it.
 TEST(Textures, ReferencesHoldTheObject) {
   TextureBench bench(
-      kernel("tex.2d.v4.f32.f32 {%g2, %g3, %g4, %g5}, [image_ref, {%f, 0f00000000}];\n"
-             "mov.b32 %r, %g2;",
-             ".global .texref image_ref;\n"));
+      texture_kernel("tex.2d.v4.f32.f32 {%g2, %g3, %g4, %g5}, [image_ref, {%f, 0f00000000}];\n"
+                     "mov.b32 %r, %g2;",
+                     ".global .texref image_ref;\n"));
   const std::uint64_t handle = bench.texture();
   EXPECT_THAT(bench.fault(0), HasSubstr("0x0 is no texture object"));
   bench.machine.copy_to_device(bench.machine.variable(*bench.module, "image_ref").address, &handle,
@@ -162,19 +165,20 @@ TEST(Textures, ReferencesHoldTheObject) {
 }
 
 TEST(Textures, SamplerReferencesReplaceTheSampler) {
-  TextureBench bench(kernel(kSample + "tex.2d.v4.f32.f32 {%g2, %g3, %g4, %g5}, "
-                                      "[%handle, smooth, {%g0, 0f3F000000}];\n"
-                                      "mov.b32 %r, %g2;",
-                            ".global .samplerref smooth = { filter_mode = linear, "
-                            "addr_mode_0 = clamp_to_edge, addr_mode_1 = clamp_to_edge };\n"));
+  TextureBench bench(
+      texture_kernel(kSample + "tex.2d.v4.f32.f32 {%g2, %g3, %g4, %g5}, "
+                               "[%handle, smooth, {%g0, 0f3F000000}];\n"
+                               "mov.b32 %r, %g2;",
+                     ".global .samplerref smooth = { filter_mode = linear, "
+                     "addr_mode_0 = clamp_to_edge, addr_mode_1 = clamp_to_edge };\n"));
   EXPECT_EQ(bench.floats(bench.texture())[5], 4.5f);
 }
 
 TEST(Textures, IsTypeTellsObjectsApart) {
   TextureBench bench(
-      kernel("istypep.texref %p, %handle; selp.u32 %r, 1, 0, %p;\n"
-             "istypep.surfref %p, %handle; selp.u32 %s0, 2, 0, %p;\n"
-             "or.b32 %r, %r, %s0;"));
+      texture_kernel("istypep.texref %p, %handle; selp.u32 %r, 1, 0, %p;\n"
+                     "istypep.surfref %p, %handle; selp.u32 %s0, 2, 0, %p;\n"
+                     "or.b32 %r, %r, %s0;"));
   EXPECT_EQ(bench.words(bench.texture())[0], 1u);
   EXPECT_EQ(bench.words(bench.machine.textures().create_surface(bench.array, 0))[0], 2u);
   EXPECT_EQ(bench.words(17)[0], 0u);
@@ -183,7 +187,7 @@ TEST(Textures, IsTypeTellsObjectsApart) {
 const std::string kReadLane = "tex.2d.v4.f32.f32 {%g2, %g3, %g4, %g5}, [%handle, {%f, %f}];\n";
 
 TEST(TextureFaults, NameTheWrongHandle) {
-  TextureBench bench(kernel(kReadLane));
+  TextureBench bench(texture_kernel(kReadLane));
   EXPECT_THAT(bench.fault(0x1234), HasSubstr("0x1234 is no texture object"));
   EXPECT_THAT(bench.fault(bench.machine.textures().create_surface(bench.array, 0)),
               HasSubstr("is no texture object"));
@@ -195,24 +199,24 @@ TEST(TextureFaults, NameTheWrongHandle) {
 }
 
 TEST(TextureFaults, TellOfFreedMemory) {
-  TextureBench bench(kernel(kReadLane));
+  TextureBench bench(texture_kernel(kReadLane));
   const std::uint64_t texture = bench.texture();
   bench.machine.textures().destroy_array(bench.array);
   EXPECT_THAT(bench.fault(texture), HasSubstr("in 'image', which was freed"));
 }
 
 TEST(TextureFaults, TellOfOtherDimensions) {
-  TextureBench bench(kernel("tex.1d.v4.f32.f32 {%g2, %g3, %g4, %g5}, [%handle, {%f}];\n"));
+  TextureBench bench(texture_kernel("tex.1d.v4.f32.f32 {%g2, %g3, %g4, %g5}, [%handle, {%f}];\n"));
   EXPECT_THAT(bench.fault(bench.texture()), HasSubstr("has other dimensions"));
 }
 
 TEST(Surfaces, LoadStoreAndReduce) {
-  TextureBench bench(kernel("rem.u32 %s0, %i, 8; div.u32 %s1, %i, 8; shl.b32 %s2, %s0, 2;\n"
-                            "suld.b.2d.b32.trap %r, [%handle, {%s2, %s1}];\n"
-                            "add.u32 %r, %r, 100;\n"
-                            "sust.b.2d.b32.trap [%handle, {%s2, %s1}], %r;\n"
-                            "sured.b.add.2d.u32.trap [%handle, {0, %s1}], 1;\n"
-                            "sured.p.max.2d.b32.trap [%handle, {1, 1}], %i;\n"),
+  TextureBench bench(texture_kernel("rem.u32 %s0, %i, 8; div.u32 %s1, %i, 8; shl.b32 %s2, %s0, 2;\n"
+                                    "suld.b.2d.b32.trap %r, [%handle, {%s2, %s1}];\n"
+                                    "add.u32 %r, %r, 100;\n"
+                                    "sust.b.2d.b32.trap [%handle, {%s2, %s1}], %r;\n"
+                                    "sured.b.add.2d.u32.trap [%handle, {0, %s1}], 1;\n"
+                                    "sured.p.max.2d.b32.trap [%handle, {1, 1}], %i;\n"),
                      kWord);
   const std::uint64_t surface = bench.machine.textures().create_surface(bench.array, 0);
   EXPECT_EQ(bench.words(surface)[31], 131u);
@@ -224,10 +228,11 @@ TEST(Surfaces, LoadStoreAndReduce) {
 }
 
 TEST(Surfaces, FormattedAccessesConvert) {
-  TextureBench bench(kernel("rem.u32 %s0, %i, 8; div.u32 %s1, %i, 8;\n"
-                            "sust.p.2d.v4.b32.clamp [%handle, {%s0, %s1}], {%i, 300, 7, 8};\n"
-                            "suld.p.2d.v4.b32.clamp {%s2, %r, %s4, %s5}, [%handle, {%s0, %s1}];\n"),
-                     {.channels = 4, .bits = 8, .kind = TexelKind::natural});
+  TextureBench bench(
+      texture_kernel("rem.u32 %s0, %i, 8; div.u32 %s1, %i, 8;\n"
+                     "sust.p.2d.v4.b32.clamp [%handle, {%s0, %s1}], {%i, 300, 7, 8};\n"
+                     "suld.p.2d.v4.b32.clamp {%s2, %r, %s4, %s5}, [%handle, {%s0, %s1}];\n"),
+      {.channels = 4, .bits = 8, .kind = TexelKind::natural});
   const std::uint64_t surface = bench.machine.textures().create_surface(bench.array, 0);
   EXPECT_EQ(bench.words(surface)[5], 255u);
   EXPECT_EQ(bench.download<std::uint32_t>(bench.array, 32)[5], 0x0807ff05u);
@@ -235,7 +240,8 @@ TEST(Surfaces, FormattedAccessesConvert) {
 
 TEST(Surfaces, CoordinatesOutsideFaultClampOrRead0) {
   const auto text = [](const std::string& bounds) {
-    return kernel("shl.b32 %s0, %i, 2; suld.b.2d.b32." + bounds + " %r, [%handle, {%s0, 1}];\n");
+    return texture_kernel("shl.b32 %s0, %i, 2; suld.b.2d.b32." + bounds +
+                          " %r, [%handle, {%s0, 1}];\n");
   };
   TextureBench trap(text("trap"), kWord);
   EXPECT_THAT(trap.fault(trap.machine.textures().create_surface(trap.array, 0)),
@@ -245,13 +251,13 @@ TEST(Surfaces, CoordinatesOutsideFaultClampOrRead0) {
   EXPECT_EQ(clamp.words(clamp.machine.textures().create_surface(clamp.array, 0))[31], 15u);
   TextureBench zero(text("zero"), kWord);
   EXPECT_EQ(zero.words(zero.machine.textures().create_surface(zero.array, 0))[31], 0u);
-  TextureBench misaligned(kernel("suld.b.2d.b32.trap %r, [%handle, {%i, 1}];\n"), kWord);
+  TextureBench misaligned(texture_kernel("suld.b.2d.b32.trap %r, [%handle, {%i, 1}];\n"), kWord);
   EXPECT_THAT(misaligned.fault(misaligned.machine.textures().create_surface(misaligned.array, 0)),
               HasSubstr("no multiple of 4"));
 }
 
 TEST(TextureObjects, NeedSenseInTheirRequest) {
-  TextureBench bench(kernel(""));
+  TextureBench bench(texture_kernel(""));
   TextureTable& textures = bench.machine.textures();
   EXPECT_THROW(textures.create_texture({.array = 5}), Error);
   EXPECT_THROW(textures.create_texture({.address = bench.out, .format = kFloat, .width = 33}),
@@ -271,7 +277,7 @@ TEST(TextureObjects, NeedSenseInTheirRequest) {
 /// An instruction that needs something not emulated is not decoded, and the reason names it.
 TEST(Textures, WhatIsNotEmulatedIsRefusedByName) {
   const auto refusal = [](const std::string& body) -> std::string {
-    Bench bench(kernel(body));
+    Bench bench(texture_kernel(body));
     try {
       bench.module->program("k");
     } catch (const Error& error) {

@@ -5,11 +5,11 @@
 namespace tilescope::emulator::test {
 namespace {
 
-struct Outcome {
+struct ThreadsOutcome {
   std::vector<std::uint32_t> memory;
   std::string printed, faults;
   std::uint64_t instructions = 0;
-  bool operator==(const Outcome&) const = default;
+  bool operator==(const ThreadsOutcome&) const = default;
 };
 
 // Each thread: a float sum in global memory (its order shows in the last bits), an integer maximum,
@@ -46,11 +46,11 @@ st.global.u32 [%rd3+1000000], %r8;
 END: ret; }
 )";
 
-Outcome outcome(unsigned threads) {
+ThreadsOutcome outcome(unsigned threads) {
   Bench bench(std::string(kHeader) + kText);
   constexpr std::uint32_t kBlocks = 60, kThreads = 40;
   const std::uint64_t out = bench.machine.allocate(8 + kBlocks * kThreads * 4, "out");
-  Outcome result;
+  ThreadsOutcome result;
   const LaunchSummary summary = bench.run(
       "k", {kBlocks}, {kThreads},
       {.threads = threads, .print = [&](std::string_view text) { result.printed += text; }}, out);
@@ -64,7 +64,7 @@ Outcome outcome(unsigned threads) {
 }
 
 TEST(HostThreads, DoNotShow) {
-  const Outcome alone = outcome(1);
+  const ThreadsOutcome alone = outcome(1);
   EXPECT_THAT(alone.printed, ::testing::StartsWith("block 0\nblock 1\nblock 2\n"));
   EXPECT_THAT(alone.faults, ::testing::HasSubstr("block (3,0,0), thread (0,0,0) x360"));
   EXPECT_EQ(alone.memory[2 + 40 * 4], 5u);  // five activations, nothing left on the stack

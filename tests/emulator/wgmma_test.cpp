@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 /// A kernel of one warpgroup with 16 KiB of shared memory, %a at its start. `%d0` to `%d3` are
 /// sums; %desc describes a K-major tile without swizzle at the start.
-std::string kernel(const std::string& body) {
+std::string wgmma_kernel(const std::string& body) {
   return ".version 8.0\n.target sm_90a\n.address_size 64\n"
          ".visible .entry k(.param .u64 x, .param .u64 y) {\n"
          ".reg .b32 %d<8>; .reg .b32 %r<32>; .reg .b64 %rd<16>; .reg .pred %p<8>;\n"
@@ -25,8 +25,8 @@ std::string kernel(const std::string& body) {
 constexpr std::string_view kProduct =
     "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, ";
 
-LaunchSummary run(const std::string& body, unsigned threads = 128) {
-  Bench bench(kernel(body));
+LaunchSummary run_wgmma(const std::string& body, unsigned threads = 128) {
+  Bench bench(wgmma_kernel(body));
   return bench.run("k", {1}, {threads}, {.threads = 1}, std::uint64_t{0}, std::uint64_t{0});
 }
 
@@ -52,7 +52,7 @@ TEST(Wgmma, MultipliesATileInSteps) {
       "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n"
       "ld.param.u64 %rd4, [y]; mul.wide.u32 %rd5, %r0, 16; add.u64 %rd4, %rd4, %rd5;\n"
       "st.global.v4.b32 [%rd4], {%d0, %d1, %d2, %d3};\n";
-  Bench bench(kernel(text));
+  Bench bench(wgmma_kernel(text));
   std::mt19937 generator(5);
   std::uniform_int_distribution<int> any(-9, 9);
   std::vector<std::uint16_t> image(72 * 64);
@@ -80,7 +80,7 @@ TEST(Wgmma, MultipliesATileInSteps) {
 }
 
 TEST(Wgmma, AllWarpsOfAGroupAgree) {
-  EXPECT_EQ(run(product("%desc, %desc") + product("%desc, %other")).fault_count, 0u);
+  EXPECT_EQ(run_wgmma(product("%desc, %desc") + product("%desc, %other")).fault_count, 0u);
 }
 
 void expect_mismatch(const LaunchSummary& summary) {
@@ -90,46 +90,50 @@ void expect_mismatch(const LaunchSummary& summary) {
 }
 
 TEST(Wgmma, AnotherDescriptorInOneWarpIsAFault) {
-  expect_mismatch(
-      run("setp.eq.u32 %p1, %r1, 2; @%p1 mov.u64 %desc, %other;\n" + product("%desc, %desc")));
+  expect_mismatch(run_wgmma("setp.eq.u32 %p1, %r1, 2; @%p1 mov.u64 %desc, %other;\n" +
+                            product("%desc, %desc")));
 }
 TEST(Wgmma, AnotherDescriptorInOneLaneIsAFault) {
-  expect_mismatch(
-      run("setp.eq.u32 %p1, %r0, 37; @%p1 mov.u64 %desc, %other;\n" + product("%desc, %desc")));
+  expect_mismatch(run_wgmma("setp.eq.u32 %p1, %r0, 37; @%p1 mov.u64 %desc, %other;\n" +
+                            product("%desc, %desc")));
 }
 TEST(Wgmma, AWarpThatStaysAwayIsAFault) {
-  expect_mismatch(run("setp.eq.u32 %p1, %r1, 3; @%p1 bra DONE;\n" + product("%desc, %desc")));
+  expect_mismatch(run_wgmma("setp.eq.u32 %p1, %r1, 3; @%p1 bra DONE;\n" + product("%desc, %desc")));
 }
 TEST(Wgmma, AnotherInstructionInOneWarpIsAFault) {
-  expect_mismatch(run("setp.eq.u32 %p1, %r1, 1; @%p1 bra OTHER;\n" + product("%desc, %desc") +
-                      "bra DONE;\nOTHER: " + product("%desc, %desc")));
+  expect_mismatch(run_wgmma("setp.eq.u32 %p1, %r1, 1; @%p1 bra OTHER;\n" + product("%desc, %desc") +
+                            "bra DONE;\nOTHER: " + product("%desc, %desc")));
 }
 TEST(Wgmma, AGroupOfFewerWarpsIsAFault) {
-  expect_mismatch(run(product("%desc, %desc"), 96));
+  expect_mismatch(run_wgmma(product("%desc, %desc"), 96));
 }
 TEST(Wgmma, LanesThatDivergedAreAFault) {
-  expect_mismatch(run("setp.lt.u32 %p1, %r0, 40; @%p1 bra DONE;\n" + product("%desc, %desc")));
+  expect_mismatch(
+      run_wgmma("setp.lt.u32 %p1, %r0, 40; @%p1 bra DONE;\n" + product("%desc, %desc")));
 }
 
 TEST(Wgmma, OperandsBeyondSharedMemoryAreNamed) {
   // 64 rows of A begin 14 KiB into 16 KiB, with 256 bytes from one group of 8 to the next.
-  const LaunchSummary a = run("mov.u64 %other, 0x0000001000080390;\n" + product("%other, %desc"));
+  const LaunchSummary a =
+      run_wgmma("mov.u64 %other, 0x0000001000080390;\n" + product("%other, %desc"));
   ASSERT_FALSE(a.faults.empty());
   EXPECT_EQ(a.faults[0].kind, FaultKind::out_of_bounds);
   EXPECT_THAT(a.faults[0].text, HasSubstr("for operand A"));
-  const LaunchSummary b = run("mov.u64 %other, 0x0000001000080400;\n" + product("%desc, %other"));
+  const LaunchSummary b =
+      run_wgmma("mov.u64 %other, 0x0000001000080400;\n" + product("%desc, %other"));
   ASSERT_FALSE(b.faults.empty());
   EXPECT_THAT(b.faults[0].text, HasSubstr("shared load of 16 bytes for operand B"));
   EXPECT_THAT(b.faults[0].text, HasSubstr("past the end of 'tile'"));
   // The last byte is inside.
-  EXPECT_EQ(run("mov.u64 %other, 0x0000001000080380;\n" + product("%other, %desc")).fault_count,
-            0u);
+  EXPECT_EQ(
+      run_wgmma("mov.u64 %other, 0x0000001000080380;\n" + product("%other, %desc")).fault_count,
+      0u);
 }
 
 void expect_refused(const DeviceProperties& gpu, const std::string& instruction,
                     const std::string& words) {
   Machine machine(gpu);
-  const auto module = machine.load(ptx::parse(kernel(instruction), "k.ptx"));
+  const auto module = machine.load(ptx::parse(wgmma_kernel(instruction), "k.ptx"));
   try {
     module->program("k");
     ADD_FAILURE() << instruction;
@@ -189,8 +193,8 @@ class MatrixEvents : public Observer {
 };
 
 TEST(Wgmma, ObserversLearnWhatIsReadAndWhatOrdersIt) {
-  Bench bench(kernel("wgmma.fence.sync.aligned;\n" + product("%desc, %desc") +
-                     "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 2;\n"));
+  Bench bench(wgmma_kernel("wgmma.fence.sync.aligned;\n" + product("%desc, %desc") +
+                           "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 2;\n"));
   MatrixEvents observer;
   bench.run("k", {1}, {128}, {.threads = 1, .observers = {&observer}}, std::uint64_t{0},
             std::uint64_t{0});

@@ -9,7 +9,7 @@
 namespace tilescope::observe {
 namespace {
 
-std::set<std::uint64_t> counted(const BlockPlan& plan, Dim3 grid) {
+std::set<std::uint64_t> counted_blocks(const BlockPlan& plan, Dim3 grid) {
   std::set<std::uint64_t> blocks;
   for (std::uint64_t i = 0; i < grid.count(); ++i) {
     if (plan.contains(i)) blocks.insert(i);
@@ -28,7 +28,7 @@ void expect_consistent(const BlockPlan& plan, Dim3 grid) {
     EXPECT_EQ(seen[i].blocks, plan.strata()[i].blocks) << i;
     EXPECT_EQ(seen[i].counted, plan.strata()[i].counted) << i;
   }
-  EXPECT_EQ(counted(plan, grid).size(), plan.counted());
+  EXPECT_EQ(counted_blocks(plan, grid).size(), plan.counted());
 }
 
 TEST(BlockPlan, CountsAllWithoutASample) {
@@ -43,7 +43,7 @@ TEST(BlockPlan, CountsAllWithoutASample) {
 
 TEST(BlockPlan, ARangeIsThatRange) {
   const BlockPlan plan(BlockSample{.first = 3, .last = 5}, {100});
-  EXPECT_THAT(counted(plan, {100}), ::testing::ElementsAre(3, 4, 5));
+  EXPECT_THAT(counted_blocks(plan, {100}), ::testing::ElementsAre(3, 4, 5));
   EXPECT_FALSE(plan.is_random());
   expect_consistent(plan, {100});
   EXPECT_EQ(BlockPlan(BlockSample{.first = 90, .last = 500}, {100}).counted(), 10U);
@@ -70,7 +70,7 @@ TEST(BlockPlan, EveryBorderIsInASample) {
 TEST(BlockPlan, TheSeedDecides) {
   const Dim3 grid{10'000};
   const auto drawn = [&](std::uint64_t seed) {
-    return counted(BlockPlan(BlockSample{.blocks = 50, .seed = seed}, grid), grid);
+    return counted_blocks(BlockPlan(BlockSample{.blocks = 50, .seed = seed}, grid), grid);
   };
   EXPECT_EQ(drawn(1), drawn(1));
   EXPECT_NE(drawn(1), drawn(2));

@@ -23,7 +23,7 @@ class BulkCopies : public ::testing::Test {
 };
 
 /// `body` begins on line 3, in a kernel with a tile of 1,024 bytes and a barrier that is ready.
-std::string kernel(const std::string& body) {
+std::string bulk_kernel(const std::string& body) {
   return R"(
 #define AT(p) ((unsigned)__cvta_generic_to_shared(p))
 #define LOAD(to, from, bytes) asm volatile( \
@@ -53,7 +53,7 @@ extern "C" __global__ void k(int* out, int* in, int n) {
 }
 
 testing::Checked job(const std::string& body) {
-  return {.source = kernel(body), .launch = {{1}, {64}}, .size = 64};
+  return {.source = bulk_kernel(body), .launch = {{1}, {64}}, .size = 64};
 }
 
 TEST_F(BulkCopies, WhatTheyBringIsInitialised) {
@@ -93,9 +93,9 @@ TEST_F(BulkCopies, BeyondAnAllocationAndAgainstTheRules) {
 }
 
 TEST_F(BulkCopies, AreCountedByLine) {
-  const compile::Program program = compile::compile(
-      testing::compilation(kernel("if (t == 0) LOAD(tile, in + 4, 112);\nWAIT; __syncthreads();\n"
-                                  "if (t < 2) STORE(out + 32 * t, tile, 64);")));
+  const compile::Program program = compile::compile(testing::compilation(
+      bulk_kernel("if (t == 0) LOAD(tile, in + 4, 112);\nWAIT; __syncthreads();\n"
+                  "if (t < 2) STORE(out + 32 * t, tile, 64);")));
   testing::KernelRun run(program);
   const std::uint64_t in = run.array("in", std::vector<int>(64, 1));
   const std::uint64_t out = run.array("out", std::vector<int>(64, 0));

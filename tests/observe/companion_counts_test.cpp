@@ -16,13 +16,13 @@
 namespace tilescope::observe {
 namespace {
 
-struct Measured {
+struct MeasuredCompanion {
   std::string operation, rung, options;
   std::map<std::string, double> metrics;
 };
 
-std::vector<Measured> measured() {
-  std::vector<Measured> result;
+std::vector<MeasuredCompanion> measured_companions() {
+  std::vector<MeasuredCompanion> result;
   for (const auto& cells : testing::table_rows(TILESCOPE_TEST_DATA "/ncu/companions_h200.csv", 5)) {
     if (result.empty() || result.back().operation != cells[0] || result.back().rung != cells[1] ||
         result.back().options != cells[2]) {
@@ -53,7 +53,7 @@ ProblemOptions parse_options(const std::string& text) {
   return options;
 }
 
-Counts count(const Measured& chip) {
+Counts count(const MeasuredCompanion& chip) {
   const auto operation = operations::make_operation(chip.operation, parse_options(chip.options));
   const auto device = std::make_shared<device::EmulatedDevice>();
   for (const operations::VariantInfo& info : operation->variants()) {
@@ -69,7 +69,7 @@ Counts count(const Measured& chip) {
 
 /// The deviations that docs/parity.md explains: a rung and metrics, or parts of their names. There
 /// ptxas has made other code than the PTX, or the chip's rule is unknown.
-bool explained(const Measured& chip, const std::string& metric) {
+bool explained(const MeasuredCompanion& chip, const std::string& metric) {
   const std::string run = chip.operation + '/' + chip.rung + ' ' + chip.options;
   const auto is = [&](const char* of, const char* part) {
     return run.starts_with(of) && metric.find(part) != std::string::npos;
@@ -82,7 +82,7 @@ bool explained(const Measured& chip, const std::string& metric) {
          is("reduce/fixed_order --size 10007 --op argmax", "mem_shared_op_ld");
 }
 
-void expect_agreement(const Measured& chip) {
+void expect_agreement(const MeasuredCompanion& chip) {
   const Counts ours = count(chip);
   const auto compare = [&](const std::string& metric, std::uint64_t value, double allowed) {
     const double theirs = chip.metrics.at(metric);
@@ -124,7 +124,7 @@ void expect_agreement(const Measured& chip) {
 
 TEST(CompanionCounts, AgreeWithTheChip) {
   if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
-  for (const Measured& chip : measured()) {
+  for (const MeasuredCompanion& chip : measured_companions()) {
     SCOPED_TRACE(fmt::format("{}/{} {}", chip.operation, chip.rung, chip.options));
     expect_agreement(chip);
   }
@@ -132,7 +132,8 @@ TEST(CompanionCounts, AgreeWithTheChip) {
 
 TEST(CompanionCounts, EveryRungWasMeasured) {
   std::set<std::string> known;
-  for (const Measured& chip : measured()) known.insert(chip.operation + '/' + chip.rung);
+  for (const MeasuredCompanion& chip : measured_companions())
+    known.insert(chip.operation + '/' + chip.rung);
   for (const auto& operation : operations::registered_operations()) {
     if (operation.name == "matmul") continue;
     for (const operations::VariantInfo& info : operation.make({.size = 1})->variants()) {

@@ -14,7 +14,7 @@
 namespace tilescope::observe {
 namespace {
 
-struct Measured {
+struct MeasuredGemm {
   std::string rung, precision;
   std::int64_t m = 0, n = 0, k = 0;
   std::map<std::string, std::uint64_t> metrics;
@@ -26,10 +26,10 @@ struct Measured {
   std::string text() const { return fmt::format("{} {}, {} x {} x {}", rung, precision, m, n, k); }
 };
 
-std::vector<Measured> measured() {
-  std::vector<Measured> result;
+std::vector<MeasuredGemm> measured_gemms() {
+  std::vector<MeasuredGemm> result;
   for (const auto& cells : testing::table_rows(TILESCOPE_TEST_DATA "/ncu/gemm_h200.csv", 7)) {
-    const Measured of{
+    const MeasuredGemm of{
         cells[0], cells[1], std::stoll(cells[2]), std::stoll(cells[3]), std::stoll(cells[4]), {}};
     if (result.empty() || result.back().text() != of.text()) result.push_back(of);
     result.back().metrics[cells[5]] = std::stoull(cells[6]);
@@ -37,7 +37,7 @@ std::vector<Measured> measured() {
   return result;
 }
 
-std::optional<Counts> count(const Measured& chip, const std::shared_ptr<Device>& device) {
+std::optional<Counts> count(const MeasuredGemm& chip, const std::shared_ptr<Device>& device) {
   ProblemOptions options;
   options.precision = chip.precision;
   options.rows = chip.m, options.columns = chip.n, options.inner = chip.k;
@@ -59,7 +59,7 @@ std::optional<Counts> count(const Measured& chip, const std::shared_ptr<Device>&
 struct Joined {
   std::uint64_t store_requests = 0, store_sectors = 0, shared_loads = 0;
 };
-Joined joined(const Measured& chip) {
+Joined joined(const MeasuredGemm& chip) {
   static const std::map<std::pair<std::string, std::string>, Joined> of_ragged_rows{
       {{"cluster", "bf16"}, {63, 62, 63}},       {{"specialised", "bf16"}, {63, 62, 63}},
       {{"persistent", "bf16"}, {87, 344, 63}},   {{"wide_tiles", "bf16"}, {87, 344, 63}},
@@ -71,7 +71,7 @@ Joined joined(const Measured& chip) {
   return found == of_ragged_rows.end() ? Joined{} : found->second;
 }
 
-void expect_tensor_counts(const Measured& chip, const OperationCounts& ours) {
+void expect_tensor_counts(const MeasuredGemm& chip, const OperationCounts& ours) {
   const std::uint64_t group = chip.at("sm__inst_executed_pipe_tensor_op_gmma");
   // The metric of all tensor instructions has HFMA2.MMA in it, which moves constants.
   const bool by_warps = chip.rung == "mma_sync" || chip.rung == "short_k_mma";
@@ -82,7 +82,7 @@ void expect_tensor_counts(const Measured& chip, const OperationCounts& ours) {
   EXPECT_EQ(chip.at("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_gmma"), 0u);
 }
 
-void expect_bulk_counts(const Measured& chip, const Counts& ours) {
+void expect_bulk_counts(const MeasuredGemm& chip, const Counts& ours) {
   EXPECT_EQ(ours.bulk_load.requests, chip.at("smsp__inst_executed_op_tma_ld"));
   EXPECT_EQ(ours.bulk_store.requests, chip.at("smsp__inst_executed_op_tma_st"));
   EXPECT_EQ(ours.bulk_store.sectors,
@@ -91,7 +91,7 @@ void expect_bulk_counts(const Measured& chip, const Counts& ours) {
   EXPECT_EQ(ours.bulk_load.sectors, chip.at(loaded + "self") + chip.at(loaded + "multicast"));
 }
 
-void expect_global_counts(const Measured& chip, const Counts& ours) {
+void expect_global_counts(const MeasuredGemm& chip, const Counts& ours) {
   const auto requests = [&](const std::string& op) {
     return chip.at("l1tex__t_requests_pipe_lsu_mem_global_op_" + op);
   };
@@ -104,7 +104,7 @@ void expect_global_counts(const Measured& chip, const Counts& ours) {
   EXPECT_EQ(ours.global_store.sectors - joined(chip).store_sectors, sectors("st"));
 }
 
-void expect_shared_counts(const Measured& chip, const Counts& ours) {
+void expect_shared_counts(const MeasuredGemm& chip, const Counts& ours) {
   const auto compare = [&](const std::string& op, const WavefrontCounts& counts,
                            std::uint64_t joined) {
     const std::uint64_t waves = chip.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_" + op);
@@ -128,7 +128,7 @@ void expect_shared_counts(const Measured& chip, const Counts& ours) {
 TEST(GemmCounts, AgreeWithTheChip) {
   if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
   const auto device = Device::open("emulated:h200");
-  for (const Measured& chip : measured()) {
+  for (const MeasuredGemm& chip : measured_gemms()) {
     SCOPED_TRACE(chip.text());
     const std::optional<Counts> ours = count(chip, device);
     if (!ours) continue;

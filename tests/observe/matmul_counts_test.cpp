@@ -19,14 +19,14 @@ namespace tilescope::observe {
 namespace {
 
 using Metrics = std::map<std::string, double>;
-struct Measured {
+struct MeasuredMatmul {
   std::string rung;
   std::int64_t size = 0;
   Metrics metrics;
 };
 
-std::vector<Measured> measured() {
-  std::vector<Measured> result;
+std::vector<MeasuredMatmul> measured_matmuls() {
+  std::vector<MeasuredMatmul> result;
   for (const auto& cells : testing::table_rows(TILESCOPE_TEST_DATA "/ncu/matmul_h200.csv", 6)) {
     const std::int64_t size = std::stoll(cells[1]);
     if (result.empty() || result.back().rung != cells[0] || result.back().size != size) {
@@ -71,7 +71,7 @@ Counts count(const std::string& rung, std::int64_t size) {
   return counter.result().totals;
 }
 
-void expect_agreement(const Measured& chip) {
+void expect_agreement(const MeasuredMatmul& chip) {
   const Counts ours = chip.rung == "tiled_dynamic"
                           ? count_dynamic(chip.size, chip.metrics.at("launch__block_size"))
                           : count(chip.rung, chip.size);
@@ -102,7 +102,7 @@ void expect_agreement(const Measured& chip) {
 
 TEST(MatmulCounts, AgreeWithTheChip) {
   if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
-  for (const Measured& chip : measured()) {
+  for (const MeasuredMatmul& chip : measured_matmuls()) {
     SCOPED_TRACE(fmt::format("{} at {}", chip.rung, chip.size));
     expect_agreement(chip);
   }
@@ -110,7 +110,7 @@ TEST(MatmulCounts, AgreeWithTheChip) {
 
 TEST(MatmulCounts, EveryRungWasMeasured) {
   std::set<std::string> known;
-  for (const Measured& chip : measured()) known.insert(chip.rung);
+  for (const MeasuredMatmul& chip : measured_matmuls()) known.insert(chip.rung);
   for (const operations::MatmulVariant& variant : operations::matmul_variants()) {
     EXPECT_TRUE(variant.row->source.empty() || known.contains(variant.name)) << variant.name;
   }

@@ -100,7 +100,7 @@ int compare(const operations::VariantInfo& variant, const operations::Plan& plan
 
 /// The problems of which a rung is compared at the first that the emulated device does not refuse:
 /// one that every tile divides, one for a single block, a matrix times a vector.
-std::vector<ProblemOptions> problems(const operations::RegisteredOperation& operation) {
+std::vector<ProblemOptions> merged_problems(const operations::RegisteredOperation& operation) {
   std::vector<ProblemOptions> list{{.size = 256}, {.size = 32}};
   if (operation.name == "matmul") list.push_back({.size = 256, .columns = 1});
   return list;
@@ -112,7 +112,7 @@ TEST(MergeRule, ForeseesWhatPtxasJoins) {
   int compared = 0;
   for (const operations::RegisteredOperation& registered : operations::registered_operations()) {
     std::set<std::string> done;
-    for (const ProblemOptions& problem : problems(registered)) {
+    for (const ProblemOptions& problem : merged_problems(registered)) {
       const auto operation = operations::make_operation(registered.name, problem);
       for (const operations::VariantInfo& variant : operation->variants()) {
         const std::string name = fmt::format("{}/{}", registered.name, variant.name);

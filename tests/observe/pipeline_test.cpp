@@ -21,7 +21,7 @@ constexpr unsigned kPhases = 8, kRowBytes = 256;
 
 /// Rows of 64 floats come in stages, each with a barrier that says when it is full and one that
 /// says when it is empty. `body` begins on line 3.
-std::string kernel(const std::string& body) {
+std::string pipeline_kernel(const std::string& body) {
   return R"(
 #define AT(p) ((unsigned)__cvta_generic_to_shared(p))
 __device__ void load(float* to, const float* from, unsigned long long* bar) {
@@ -58,14 +58,14 @@ extern "C" __global__ void k(const float* in, float* out) {
 
 /// Warp 0 copies, warp 1 adds. `more` follows each copy.
 std::string specialised(const std::string& more = "") {
-  return kernel(R"(
+  return pipeline_kernel(R"(
 #pragma unroll 1
   for (int k = 0; k < n; ++k) {
     const int s = k % STAGES, round = k / STAGES;
     if (t == 0) {
       if (round > 0) wait(empty + s, (round - 1) & 1);
       load(tile[s], in + 64 * k, full + s);)" +
-                more + R"(
+                         more + R"(
     }
     if (t >= 32) {
       wait(full + s, round & 1);
@@ -153,18 +153,18 @@ std::string uniform(bool before) {
     })";
   const std::string next = R"(
     if (t == 0 && k + 1 < n) load(tile[(k + 1) % STAGES], in + 64 * (k + 1), full + (k + 1) % STAGES);)";
-  return kernel(std::string(before ? R"(
+  return pipeline_kernel(std::string(before ? R"(
   if (t == 0) for (int s = 0; s < STAGES - 1; ++s) load(tile[s], in + 64 * s, full + s);)"
-                                   : R"(
+                                            : R"(
   if (t == 0) load(tile[0], in, full);)") +
-                R"(
+                         R"(
 #pragma unroll 1
   for (int k = 0; k < n; ++k) {
     wait(full + k % STAGES, k / STAGES & 1);)" +
-                (before ? issue : "") + R"(
+                         (before ? issue : "") + R"(
     if (t >= 32) sum += tile[k % STAGES][t] + tile[k % STAGES][t - 32];
-    __syncthreads();)" +
-                (before ? "" : next) + "\n  }");
+    __syncthreads();)" + (before ? "" : next) +
+                         "\n  }");
 }
 
 TEST_F(Pipelines, CopiesBeforeTheWorkOfAPhaseFillAllStages) {
@@ -183,7 +183,7 @@ TEST_F(Pipelines, CopiesBehindTheWorkOfAPhaseFillOneStage) {
 }
 
 TEST_F(Pipelines, OneCopyIsNone) {
-  EXPECT_THAT(trace(kernel(R"(
+  EXPECT_THAT(trace(pipeline_kernel(R"(
   if (t == 0) load(tile[0], in, full);
   wait(full, 0);
   sum = 16 * tile[0][t];)"),

@@ -17,14 +17,12 @@
 namespace tilescope::operations {
 namespace {
 
-constexpr Order both[] = {Order::row_major, Order::column_major};
-
 TEST(CellRuns, CoverEachElementOnceAndBeginBetweenUnits) {
   for (const MatmulShape& shape :
        {MatmulShape{600, 4000, 900}, MatmulShape{384, 383, 900}, MatmulShape{5, 7, 900},
         MatmulShape{393, 3400, 3}, MatmulShape{203, 3400, 900}, MatmulShape{400, 3460, 900}}) {
     const MatmulShape cell{192, 192, 512};
-    for (const Order order : both) {
+    for (const Order order : testing::both_orders) {
       for (const std::int64_t together : {1, 8}) {
         const MatmulShape unit = together == 1 ? cell : MatmulShape{64, 64, 512};
         for (const std::size_t callers : {1U, 2U, 16U}) {
@@ -136,8 +134,8 @@ TEST(CellRuns, HaveTheBitsOfSingleUnits) {
     EXPECT_GT(cells_of_a_call(OpenBlas::instance().core, DataType::float64), 1);
   }
   for (const DataType type : {DataType::float32, DataType::float64}) {
-    for (const Order a_order : both) {
-      for (const Order b_order : both) {
+    for (const Order a_order : testing::both_orders) {
+      for (const Order b_order : testing::both_orders) {
         expect_bits_of_single_units({257, 1631, 513}, type, a_order, b_order, Order::row_major);
         expect_bits_of_single_units({250, 1605, 70}, type, a_order, b_order, Order::row_major);
         expect_bits_of_single_units({1601, 291, 1023}, type, a_order, b_order, Order::column_major);

@@ -24,11 +24,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::int64_t side = 1024;
+constexpr std::int64_t companion_side = 1024;
 
 // Tasks of a million elements: plans look at sizes, not at elements.
 ConstArrayView list(DataType type) {
-  return {type, static_cast<std::size_t>(side * side), nullptr};
+  return {type, static_cast<std::size_t>(companion_side * companion_side), nullptr};
 }
 
 std::vector<Task> tasks() {
@@ -36,8 +36,9 @@ std::vector<Task> tasks() {
   for (const DataType type : {DataType::float32, DataType::float64}) {
     all.push_back(saxpb_task(list(type), {.a = 1.0, .b = 1.0}));
     all.push_back(vector_add_task(list(type), list(type)));
-    all.push_back(scale_task(list(type), side, side, 2.0));
-    all.push_back(laplacian_task(list(type), {.rows = side, .columns = side, .iterations = 12}));
+    all.push_back(scale_task(list(type), companion_side, companion_side, 2.0));
+    all.push_back(laplacian_task(
+        list(type), {.rows = companion_side, .columns = companion_side, .iterations = 12}));
     for (const Reduction reduction : {Reduction::sum, Reduction::min, Reduction::argmax}) {
       all.push_back(reduction_task(list(type), reduction));
     }
@@ -46,14 +47,15 @@ std::vector<Task> tasks() {
   for (const DataType type :
        {DataType::uint8, DataType::int16, DataType::float32, DataType::float64}) {
     all.push_back(reverse_task(list(type)));
-    all.push_back(transpose_task(list(type), side, side));
+    all.push_back(transpose_task(list(type), companion_side, companion_side));
   }
-  all.push_back(transpose_task(list(DataType::float32), side * side, 1));
+  all.push_back(transpose_task(list(DataType::float32), companion_side * companion_side, 1));
   for (const int channels : {1, 3}) {
     for (const int radius : {0, 1, 2, 5, 7, 64}) {
       all.push_back(
-          blur_task({DataType::uint8, static_cast<std::size_t>(side * side * channels), nullptr},
-                    {side, side, channels, radius}));
+          blur_task({DataType::uint8,
+                     static_cast<std::size_t>(companion_side * companion_side * channels), nullptr},
+                    {companion_side, companion_side, channels, radius}));
     }
   }
   all.push_back(histogram_task(list(DataType::uint8), make_binning(DataType::uint8, {})));
@@ -67,12 +69,12 @@ std::vector<Task> tasks() {
   return all;
 }
 
-struct Case {
+struct CompanionCase {
   std::string name;
   DeviceProperties device;
 };
 
-class CompanionKernels : public ::testing::TestWithParam<Case> {
+class CompanionKernels : public ::testing::TestWithParam<CompanionCase> {
  protected:
   static std::string log_of(std::string_view source, const Plan& plan, const Step& step) {
     const KernelRequest request = step_request(source, plan, step);
@@ -121,8 +123,9 @@ TEST_P(CompanionKernels, TheBestCanAlwaysBeLaunched) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, CompanionKernels,
-                         ::testing::Values(Case{"T4", testing::t4()}, Case{"A100", testing::a100()},
-                                           Case{"H200", testing::h200()}),
+                         ::testing::Values(CompanionCase{"T4", testing::t4()},
+                                           CompanionCase{"A100", testing::a100()},
+                                           CompanionCase{"H200", testing::h200()}),
                          [](const auto& of) { return of.param.name; });
 
 }  // namespace

@@ -12,8 +12,6 @@ using testing::TestMatrix;
 
 constexpr DataType types[] = {DataType::float16, DataType::bfloat16, DataType::float32,
                               DataType::float64};
-constexpr Order orders[] = {Order::row_major, Order::column_major};
-
 // 70 x 130 is more than one tile in each direction and a multiple of none.
 class Convert : public ::testing::TestWithParam<std::tuple<DataType, DataType, Order, Order>> {};
 
@@ -36,8 +34,8 @@ TEST_P(Convert, EveryElementIsRoundedOnceAndGapsStay) {
 
 INSTANTIATE_TEST_SUITE_P(All, Convert,
                          ::testing::Combine(::testing::ValuesIn(types), ::testing::ValuesIn(types),
-                                            ::testing::ValuesIn(orders),
-                                            ::testing::ValuesIn(orders)));
+                                            ::testing::ValuesIn(testing::both_orders),
+                                            ::testing::ValuesIn(testing::both_orders)));
 
 TEST(Convert, NanStaysNan) {
   for (const DataType from_type : types) {

@@ -23,20 +23,21 @@ using testing::error_of;
 using ::testing::HasSubstr;
 using testing::hopper;
 
-GemmProblem product(const MatmulShape& shape, Precision precision) {
+GemmProblem dispatched_product(const MatmulShape& shape, Precision precision) {
   const DataType type = operand_type(precision);
   return dense_problem(shape, precision, type, type);
 }
 
-const MatmulShape shapes[] = {{4096, 4096, 4096}, {1023, 1023, 1023}, {127, 8190, 4001},
-                              {256, 256, 65536},  {16, 8192, 8192},   {1, 1000, 1000}};
-constexpr Precision precisions[] = {Precision::fp32, Precision::fp32_fast, Precision::tf32,
-                                    Precision::bf16, Precision::fp16,      Precision::fp64};
+const MatmulShape dispatch_shapes[] = {{4096, 4096, 4096}, {1023, 1023, 1023}, {127, 8190, 4001},
+                                       {256, 256, 65536},  {16, 8192, 8192},   {1, 1000, 1000}};
+constexpr Precision dispatch_precisions[] = {Precision::fp32, Precision::fp32_fast,
+                                             Precision::tf32, Precision::bf16,
+                                             Precision::fp16, Precision::fp64};
 
 TEST(TuningCandidates, TheModelsChoiceIsFirstAndNoneComesTwice) {
-  for (const MatmulShape& shape : shapes) {
-    for (const Precision precision : precisions) {
-      const GemmProblem problem = product(shape, precision);
+  for (const MatmulShape& shape : dispatch_shapes) {
+    for (const Precision precision : dispatch_precisions) {
+      const GemmProblem problem = dispatched_product(shape, precision);
       const std::vector<GemmChoice> candidates = tuning_candidates(problem, hopper(), 12);
       EXPECT_EQ(candidates.front().variant, &best_gemm_variant(problem, hopper()));
       EXPECT_LE(candidates.size(), 12u);
@@ -52,7 +53,7 @@ TEST(TuningCandidates, TheModelsChoiceIsFirstAndNoneComesTwice) {
 }
 
 TEST(TuningCandidates, EachVariantThatTakesTheProductIsOneEvenBeyondTheLimit) {
-  const GemmProblem problem = product({16, 8192, 8192}, Precision::bf16);
+  const GemmProblem problem = dispatched_product({16, 8192, 8192}, Precision::bf16);
   std::set<std::string_view> names;
   for (const GemmChoice& choice : tuning_candidates(problem, hopper(), 1)) {
     EXPECT_TRUE(names.insert(choice.variant->name).second);
@@ -63,7 +64,7 @@ TEST(TuningCandidates, EachVariantThatTakesTheProductIsOneEvenBeyondTheLimit) {
 
 TEST(TuningCandidates, PlansOfOneModelComeBestFirstAndCanBeToldApart) {
   const auto candidates =
-      tuning_candidates(product({4096, 4096, 4096}, Precision::bf16), hopper(), 30);
+      tuning_candidates(dispatched_product({4096, 4096, 4096}, Precision::bf16), hopper(), 30);
   double last = 0.0;
   int count = 0;
   for (const GemmChoice& choice : candidates) {
@@ -76,7 +77,7 @@ TEST(TuningCandidates, PlansOfOneModelComeBestFirstAndCanBeToldApart) {
 }
 
 TEST(TuningCandidates, SiblingsAreWhatTheModelCannotTellApart) {
-  const GemmProblem problem = product({4096, 4096, 4096}, Precision::bf16);
+  const GemmProblem problem = dispatched_product({4096, 4096, 4096}, Precision::bf16);
   const GemmChoice first = tuning_candidates(problem, hopper(), 1).front();
   const std::vector<GemmChoice> others = siblings(first, problem, hopper());
   EXPECT_FALSE(others.empty());
@@ -88,7 +89,7 @@ TEST(TuningCandidates, SiblingsAreWhatTheModelCannotTellApart) {
 }
 
 TEST(TuningCandidates, OnlyOneWhereOnlyOneVariantTakesTheProduct) {
-  GemmProblem problem = product({64, 64, 64}, Precision::fp64);
+  GemmProblem problem = dispatched_product({64, 64, 64}, Precision::fp64);
   EXPECT_GT(tuning_candidates(problem, hopper(), 12).size(), 1u);
   problem.a.type = DataType::float32;  // only `general` mixes types
   EXPECT_EQ(tuning_candidates(problem, hopper(), 12).size(), 1u);
@@ -96,9 +97,9 @@ TEST(TuningCandidates, OnlyOneWhereOnlyOneVariantTakesTheProduct) {
 
 // A plan's text stands for the plan that is launched: the first is the variant's own choice.
 TEST(VariantPlans, TheFirstIsWhatTheVariantTakesUnasked) {
-  for (const MatmulShape& shape : shapes) {
-    for (const Precision precision : precisions) {
-      const GemmProblem problem = product(shape, precision);
+  for (const MatmulShape& shape : dispatch_shapes) {
+    for (const Precision precision : dispatch_precisions) {
+      const GemmProblem problem = dispatched_product(shape, precision);
       for (const GemmVariant& variant : gemm_variants()) {
         if (variant.plans == nullptr || variant.refusal(problem, hopper())) continue;
         const std::vector<GemmPlan> plans = variant.plans(problem, hopper());
@@ -130,17 +131,17 @@ TEST(VariantPlans, EachHasATextOfItsOwn) {
     }
     return count;
   };
-  for (const MatmulShape& shape : shapes) {
-    const GemmProblem bf16 = product(shape, Precision::bf16);
+  for (const MatmulShape& shape : dispatch_shapes) {
+    const GemmProblem bf16 = dispatched_product(shape, Precision::bf16);
     EXPECT_EQ(tensor_tiles_plans(bf16, hopper()).size(),
               different(tensor_tile_candidates(bf16, hopper())));
-    const GemmProblem tf32 = product(shape, Precision::tf32);
+    const GemmProblem tf32 = dispatched_product(shape, Precision::tf32);
     EXPECT_EQ(register_operand_plans(tf32, hopper()).size(),
               different(register_tile_candidates(tf32, hopper())));
   }
   // Shapes whose k is not cut.
   for (const MatmulShape& shape : {MatmulShape{4096, 4096, 4096}, {4095, 4097, 4099}}) {
-    const GemmProblem fp32 = product(shape, Precision::fp32);
+    const GemmProblem fp32 = dispatched_product(shape, Precision::fp32);
     EXPECT_EQ(ffma_plans(fp32, hopper()).size(), ffma_plan_candidates(fp32, hopper()).size());
   }
 }
@@ -151,14 +152,15 @@ TEST(VariantPlans, ATextThatIsNoneOfTheProductsIsAnError) {
                                         {"register_operand", Precision::tf32},
                                         {"ffma_tiles", Precision::fp32}}) {
     const std::string text = error_of(ErrorKind::usage, [&, name = name, precision = precision] {
-      gemm_variant(name).prepare_plan(*device, product({512, 512, 512}, precision), "tile 1x1");
+      gemm_variant(name).prepare_plan(*device, dispatched_product({512, 512, 512}, precision),
+                                      "tile 1x1");
     });
     EXPECT_THAT(text, HasSubstr(std::string(name) + " has no plan \"tile 1x1\""));
   }
 }
 
 TEST(RecordedKernels, AreThoseThatARunLoads) {
-  const GemmProblem problem = product({256, 256, 65536}, Precision::bf16);
+  const GemmProblem problem = dispatched_product({256, 256, 65536}, Precision::bf16);
   const std::vector<GemmChoice> candidates = tuning_candidates(problem, hopper(), 12);
   const auto kernels_of = [&](const GemmChoice& choice) {
     std::string names;
@@ -189,7 +191,7 @@ class Dispatch : public ::testing::Test {
 
   testing::TemporaryFolder folder_;
   std::shared_ptr<testing::FakeDevice> device_ = std::make_shared<testing::FakeDevice>(hopper());
-  GemmProblem problem_ = product({1000, 1000, 1000}, Precision::bf16);
+  GemmProblem problem_ = dispatched_product({1000, 1000, 1000}, Precision::bf16);
 };
 
 TEST_F(Dispatch, WithoutAFileTheModelDecides) {

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::hopper;
 
-GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k) {
+GemmProblem fp32_product(std::int64_t m, std::int64_t n, std::int64_t k) {
   return dense_problem({m, n, k}, Precision::fp32, DataType::float32, DataType::float32);
 }
 
@@ -24,7 +24,7 @@ TEST(FfmaPlan, EveryConfigurationFitsTheChip) {
     EXPECT_EQ(tile.threads() % 32, 0);
     for (const Order order : {Order::row_major, Order::column_major}) {
       for (const std::int64_t side : {512, 513}) {
-        GemmProblem problem = product(side, side, side);
+        GemmProblem problem = fp32_product(side, side, side);
         problem.a.order = problem.b.order = order;
         const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
         EXPECT_GE(plan.stages, 3);
@@ -45,15 +45,15 @@ TEST(FfmaPlan, OnlyWholeChunksThatLieAsTheTileAreBoxes) {
   ASSERT_TRUE(tile.by_steps);
   const auto plan = [&](GemmProblem problem) { return ffma_plan(problem, hopper(), tile, 1); };
 
-  EXPECT_EQ(plan(product(512, 512, 512)).b, FfmaSource::boxes);
-  EXPECT_NE(plan(product(512, 512, 512)).a, FfmaSource::boxes);
-  EXPECT_NE(plan(product(512, 513, 512)).b, FfmaSource::boxes);
+  EXPECT_EQ(plan(fp32_product(512, 512, 512)).b, FfmaSource::boxes);
+  EXPECT_NE(plan(fp32_product(512, 512, 512)).a, FfmaSource::boxes);
+  EXPECT_NE(plan(fp32_product(512, 513, 512)).b, FfmaSource::boxes);
 
-  GemmProblem problem = product(512, 510, 512);
+  GemmProblem problem = fp32_product(512, 510, 512);
   problem.b.leading = 512;
   EXPECT_NE(plan(problem).b, FfmaSource::boxes) << "a row ends within a chunk";
 
-  problem = product(512, 512, 512);
+  problem = fp32_product(512, 512, 512);
   problem.a.order = Order::column_major;
   EXPECT_EQ(plan(problem).a, FfmaSource::boxes);
   problem.batch = 2;
@@ -67,7 +67,7 @@ TEST(FfmaPlan, WordsAreOfTheDirectionInWhichRowsLie) {
   for (const FfmaTile& tile : ffma_tiles()) {
     for (const Order order : {Order::row_major, Order::column_major}) {
       for (const std::int64_t side : {100, 1001, 1002, 5000, 5001}) {
-        GemmProblem problem = product(side, side, side);
+        GemmProblem problem = fp32_product(side, side, side);
         problem.a.order = problem.b.order = order;
         const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
         const auto fits = [](FfmaSource source, bool lies_as_tile) {
@@ -83,7 +83,7 @@ TEST(FfmaPlan, WordsAreOfTheDirectionInWhichRowsLie) {
 }
 
 TEST(FfmaPlan, PitchesBeyond31BitsAreNotAddressedByWords) {
-  GemmProblem problem = product(127, 8192, 4001);
+  GemmProblem problem = fp32_product(127, 8192, 4001);
   problem.b.leading = std::int64_t{1} << 30;
   for (const FfmaTile& tile : ffma_tiles()) {
     EXPECT_EQ(ffma_plan(problem, hopper(), tile, 1).b, FfmaSource::boxes);
@@ -96,7 +96,7 @@ TEST(FfmaPlan, PitchesBeyond31BitsAreNotAddressedByWords) {
 TEST(FfmaPlan, PartsOfKCoverItOnce) {
   for (const std::int64_t k : {1, 31, 32, 33, 1000, 4096, 65536}) {
     for (int splits = 1; splits < 40; ++splits) {
-      const FfmaPlan plan = ffma_plan(product(64, 64, k), hopper(), ffma_tiles()[0], splits);
+      const FfmaPlan plan = ffma_plan(fp32_product(64, 64, k), hopper(), ffma_tiles()[0], splits);
       const std::int64_t phases = (k + 31) / 32;
       EXPECT_GE(std::int64_t{plan.splits} * plan.phases_of_split, phases);
       EXPECT_LT(std::int64_t{plan.splits - 1} * plan.phases_of_split, phases);
@@ -106,32 +106,32 @@ TEST(FfmaPlan, PartsOfKCoverItOnce) {
 }
 
 TEST(FfmaPlan, KIsCutWhereTilesAreFewerThanSms) {
-  EXPECT_EQ(best_ffma_plan(product(8192, 8192, 8192), hopper()).splits, 1);
-  const FfmaPlan deep = best_ffma_plan(product(256, 256, 65536), hopper());
+  EXPECT_EQ(best_ffma_plan(fp32_product(8192, 8192, 8192), hopper()).splits, 1);
+  const FfmaPlan deep = best_ffma_plan(fp32_product(256, 256, 65536), hopper());
   EXPECT_GT(deep.splits, 8);
-  const Launch launch = ffma_launch(product(256, 256, 65536), deep);
+  const Launch launch = ffma_launch(fp32_product(256, 256, 65536), deep);
   EXPECT_EQ(launch.grid.y, static_cast<std::uint32_t>(deep.splits));
   EXPECT_GE(launch.grid.count(), 100u);
 }
 
 TEST(FfmaPlan, LargeProductsTakeLargeTilesAndFlatOnesFlatTiles) {
-  const FfmaTile large = best_ffma_plan(product(8192, 8192, 8192), hopper()).tile;
+  const FfmaTile large = best_ffma_plan(fp32_product(8192, 8192, 8192), hopper()).tile;
   EXPECT_GE(large.m * large.n, 128 * 128);
-  EXPECT_EQ(best_ffma_plan(product(16, 8192, 8192), hopper()).tile.m, 16);
+  EXPECT_EQ(best_ffma_plan(fp32_product(16, 8192, 8192), hopper()).tile.m, 16);
 }
 
 // A copy of B is 131 MB here, and each of its elements is used by one tile alone.
 TEST(FfmaPlan, OperandsOfFlatProductsAreNotCopiedThoseOfCubesAre) {
-  EXPECT_EQ(best_ffma_plan(product(127, 8191, 4001), hopper()).b, FfmaSource::words);
-  EXPECT_EQ(best_ffma_plan(product(127, 8190, 4001), hopper()).b, FfmaSource::paired_boxes);
-  const FfmaPlan cube = best_ffma_plan(product(8191, 8191, 8191), hopper());
+  EXPECT_EQ(best_ffma_plan(fp32_product(127, 8191, 4001), hopper()).b, FfmaSource::words);
+  EXPECT_EQ(best_ffma_plan(fp32_product(127, 8190, 4001), hopper()).b, FfmaSource::paired_boxes);
+  const FfmaPlan cube = best_ffma_plan(fp32_product(8191, 8191, 8191), hopper());
   EXPECT_EQ(cube.a, FfmaSource::copy);
   EXPECT_EQ(cube.b, FfmaSource::copy);
 }
 
 TEST(FfmaPlan, RowsHalfAChunkApartArePairs) {
   const auto source = [](std::int64_t leading, std::int64_t batch_stride) {
-    GemmProblem problem = product(127, 8190, 4001);
+    GemmProblem problem = fp32_product(127, 8190, 4001);
     problem.b.leading = leading;
     problem.batch = 2;
     problem.b.batch_stride = batch_stride;
@@ -144,7 +144,7 @@ TEST(FfmaPlan, RowsHalfAChunkApartArePairs) {
 }
 
 TEST(FfmaPlan, ABatchIsInTheGrid) {
-  GemmProblem problem = product(300, 300, 300);
+  GemmProblem problem = fp32_product(300, 300, 300);
   problem.batch = 7;
   const FfmaPlan plan = best_ffma_plan(problem, hopper());
   const Launch launch = ffma_launch(problem, plan);
@@ -153,16 +153,16 @@ TEST(FfmaPlan, ABatchIsInTheGrid) {
 }
 
 TEST(FfmaRefusal, SaysWhatItDoesNotTake) {
-  EXPECT_EQ(ffma_refusal(product(3, 5, 7), hopper()), std::nullopt);
-  EXPECT_THAT(ffma_refusal(product(3, 5, 0), hopper()).value_or(""), HasSubstr("nothing"));
-  EXPECT_THAT(ffma_refusal(product(3, 5, 7), testing::a100()).value_or(""), HasSubstr("9.0"));
-  GemmProblem problem = product(3, 5, 7);
+  EXPECT_EQ(ffma_refusal(fp32_product(3, 5, 7), hopper()), std::nullopt);
+  EXPECT_THAT(ffma_refusal(fp32_product(3, 5, 0), hopper()).value_or(""), HasSubstr("nothing"));
+  EXPECT_THAT(ffma_refusal(fp32_product(3, 5, 7), testing::a100()).value_or(""), HasSubstr("9.0"));
+  GemmProblem problem = fp32_product(3, 5, 7);
   problem.c.type = DataType::float16;
   EXPECT_THAT(ffma_refusal(problem, hopper()).value_or(""), HasSubstr("float32"));
-  problem = product(3, 5, 7);
+  problem = fp32_product(3, 5, 7);
   problem.batch = 70000;
   EXPECT_THAT(ffma_refusal(problem, hopper()).value_or(""), HasSubstr("65535"));
-  problem = product(3, 5, 7);
+  problem = fp32_product(3, 5, 7);
   problem.batch = 2;
   problem.a.batch_stride = 21;
   EXPECT_EQ(ffma_refusal(problem, hopper()), std::nullopt);
@@ -181,7 +181,7 @@ void expect_quiet_compilation(const GemmProblem& problem, const FfmaPlan& plan) 
 TEST(FfmaKernel, EveryConfigurationCompilesWithoutWarningsAndSpillsNothing) {
   for (const FfmaTile& tile : ffma_tiles()) {
     for (const bool is_hard : {false, true}) {
-      GemmProblem problem = product(8192, 8192, 8192);
+      GemmProblem problem = fp32_product(8192, 8192, 8192);
       if (is_hard) {
         problem.beta = 1.0;
         problem.has_bias = true;
@@ -200,14 +200,14 @@ TEST(FfmaKernel, EveryConfigurationCompilesWithoutWarningsAndSpillsNothing) {
 TEST(FfmaKernel, PairsOfRowsCompile) {
   for (const FfmaTile& tile : ffma_tiles()) {
     if (tile.n > 252) continue;
-    FfmaPlan plan = ffma_plan(product(8192, 8190, 8192), hopper(), tile, 1);
+    FfmaPlan plan = ffma_plan(fp32_product(8192, 8190, 8192), hopper(), tile, 1);
     plan.b = FfmaSource::paired_boxes;
-    expect_quiet_compilation(product(8192, 8190, 8192), plan);
+    expect_quiet_compilation(fp32_product(8192, 8190, 8192), plan);
   }
 }
 
 TEST(FfmaKernel, WordsOfEveryDirectionCompile) {
-  const GemmProblem problem = product(8192, 8192, 8192);
+  const GemmProblem problem = fp32_product(8192, 8192, 8192);
   FfmaPlan plan = ffma_plan(problem, hopper(), ffma_tiles()[0], 1);
   plan.a = FfmaSource::words;
   plan.b = FfmaSource::transposed_words;

@@ -10,6 +10,7 @@
 #include "support/compiled_request.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
+#include "support/matrices.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -18,10 +19,8 @@ using namespace testing;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr Order orders[] = {Order::row_major, Order::column_major};
-
-GemmProblem dense(const MatmulShape& shape, Order a_order = Order::row_major,
-                  Order b_order = Order::row_major) {
+GemmProblem fp64_problem(const MatmulShape& shape, Order a_order = Order::row_major,
+                         Order b_order = Order::row_major) {
   return dense_problem(shape, Precision::fp64, DataType::float64, DataType::float64, a_order,
                        b_order);
 }
@@ -77,18 +76,18 @@ TEST_P(GemmFp64Tiles, ExtentsAroundTilesAndStages) {
                                    {63, 72, 96},
                                    {128, 66, 129},
                                    {7, 130, 15}}) {
-    for (const Order a_order : orders) {
-      for (const Order b_order : orders) {
-        EXPECT_EQ(defects_of(generator_.filled(dense(shape, a_order, b_order))), "");
+    for (const Order a_order : both_orders) {
+      for (const Order b_order : both_orders) {
+        EXPECT_EQ(defects_of(generator_.filled(fp64_problem(shape, a_order, b_order))), "");
       }
     }
   }
 }
 
 TEST_P(GemmFp64Tiles, EveryTileAndEveryNumberOfParts) {
-  for (const Order a_order : orders) {
-    for (const Order b_order : orders) {
-      GemmProblem problem = dense({131, 140, 83}, a_order, b_order);
+  for (const Order a_order : both_orders) {
+    for (const Order b_order : both_orders) {
+      GemmProblem problem = fp64_problem({131, 140, 83}, a_order, b_order);
       problem.batch = 2;
       problem.alpha = 2.5;
       problem.beta = -1.0;
@@ -104,11 +103,12 @@ TEST_P(GemmFp64Tiles, EveryTileAndEveryNumberOfParts) {
 
 // Rows that begin at odd multiples of 8 bytes are copied element by element.
 TEST_P(GemmFp64Tiles, RowsAtAnyMultipleOfEightBytes) {
-  for (const Order a_order : orders) {
-    for (const Order b_order : orders) {
+  for (const Order a_order : both_orders) {
+    for (const Order b_order : both_orders) {
       for (const MatmulShape& shape : {MatmulShape{66, 68, 70}, {67, 69, 71}}) {
         for (const bool at_multiples : {true, false}) {
-          EXPECT_EQ(defects_of(placed(dense(shape, a_order, b_order), 16, at_multiples)), "");
+          EXPECT_EQ(defects_of(placed(fp64_problem(shape, a_order, b_order), 16, at_multiples)),
+                    "");
         }
       }
     }
@@ -117,7 +117,7 @@ TEST_P(GemmFp64Tiles, RowsAtAnyMultipleOfEightBytes) {
 
 // Each sum adds its products in one order, whatever the tile, unless warps share the steps of k.
 TEST_P(GemmFp64Tiles, TheTileChangesNoBit) {
-  const GemmCase of = generator_.filled(dense({130, 250, 40}));
+  const GemmCase of = generator_.filled(fp64_problem({130, 250, 40}));
   const GemmMatrices narrow = run(of, plan_of(of.problem, 64, 64));
   const GemmMatrices wide = run(of, plan_of(of.problem, 128, 128));
   EXPECT_EQ(narrow.image(), wide.image());
@@ -126,9 +126,9 @@ TEST_P(GemmFp64Tiles, TheTileChangesNoBit) {
 TEST_P(GemmFp64Tiles, NoBankConflictsAndWholeSectors) {
   observe::CountObserver counts;
   emulated_->set_options({.observers = {&counts}});
-  for (const Order a_order : orders) {
-    for (const Order b_order : orders) {
-      const GemmCase of = placed(dense({128, 256, 64}, a_order, b_order), 128, true);
+  for (const Order a_order : both_orders) {
+    for (const Order b_order : both_orders) {
+      const GemmCase of = placed(fp64_problem({128, 256, 64}, a_order, b_order), 128, true);
       for (const Fp64Plan& plan : plans_of(of.problem)) {
         if (plan.splits > 1) continue;
         EXPECT_EQ(defects_of(of, plan), "");
@@ -151,23 +151,23 @@ INSTANTIATE_TEST_SUITE_P(Gpus, GemmFp64Tiles, ::testing::Values("a100", "h200"),
                          [](const auto& of) { return std::string(of.param); });
 
 TEST(Fp64Tiles, RefuseWhatTheyCannotDo) {
-  GemmProblem problem = dense({8, 8, 8});
+  GemmProblem problem = fp64_problem({8, 8, 8});
   EXPECT_EQ(fp64_tiles_refusal(problem, a100()), std::nullopt);
   EXPECT_EQ(fp64_tiles_refusal(problem, h200()), std::nullopt);
   EXPECT_EQ(fp64_tiles_refusal(problem, t4()), "needs compute capability 8.0, the device has 7.5");
   problem.b.type = DataType::float32;
   EXPECT_EQ(fp64_tiles_refusal(problem, h200()),
             "an operand is float32; fp64 on tensor cores takes float64");
-  problem = dense({8, 8, 8});
+  problem = fp64_problem({8, 8, 8});
   problem.c.type = DataType::int32;
   EXPECT_EQ(fp64_tiles_refusal(problem, h200()), "C is int32");
   problem.precision = Precision::fp32;
   EXPECT_EQ(fp64_tiles_refusal(problem, h200()), "computes fp64, not fp32");
-  EXPECT_EQ(fp64_tiles_refusal(dense({8, 8, 0}), h200()), "there is nothing to multiply");
+  EXPECT_EQ(fp64_tiles_refusal(fp64_problem({8, 8, 0}), h200()), "there is nothing to multiply");
 }
 
 TEST(Fp64Tiles, AreTheDefaultWhereTensorCoresMultiplyFloat64) {
-  const GemmProblem problem = dense({300, 300, 300});
+  const GemmProblem problem = fp64_problem({300, 300, 300});
   DeviceProperties without = a100();
   without.compute_minor = 6;
   EXPECT_EQ(best_gemm_variant(problem, a100()).name, "fp64_tiles");
@@ -180,7 +180,7 @@ TEST(Fp64Tiles, AreTheDefaultWhereTensorCoresMultiplyFloat64) {
 TEST(Fp64Tiles, AreNarrowWhereSharedMemoryIsShort) {
   DeviceProperties device = a100();
   const auto has_wide = [&] {
-    const auto plans = fp64_plan_candidates(dense({4096, 4096, 64}), device);
+    const auto plans = fp64_plan_candidates(fp64_problem({4096, 4096, 64}), device);
     return std::any_of(plans.begin(), plans.end(), [](const Fp64Plan& plan) {
       return plan.tile.rows == 128 && plan.tile.columns == 128;
     });
@@ -192,7 +192,7 @@ TEST(Fp64Tiles, AreNarrowWhereSharedMemoryIsShort) {
 
 TEST(Fp64Tiles, CutLongSumsOfFewTiles) {
   const auto splits = [](const MatmulShape& shape) {
-    return fp64_plan_candidates(dense(shape), h200()).front().splits;
+    return fp64_plan_candidates(fp64_problem(shape), h200()).front().splits;
   };
   EXPECT_GT(splits({512, 512, 8192}), 1);
   EXPECT_EQ(splits({4096, 4096, 4096}), 1);
@@ -201,13 +201,13 @@ TEST(Fp64Tiles, CutLongSumsOfFewTiles) {
 
 TEST(Fp64Tiles, CompileWithoutWarningsAndSpillNothing) {
   for (const DeviceProperties& device : {a100(), h200()}) {
-    for (const Order a_order : orders) {
-      for (const Order b_order : orders) {
+    for (const Order a_order : both_orders) {
+      for (const Order b_order : both_orders) {
         // For sm_80 ptxas keeps more addresses of two operands along k than it has registers for:
         // it spills up to 44 bytes.
         const bool both_along_k = a_order == Order::row_major && b_order == Order::column_major;
         if (device.compute_major == 8 && both_along_k) continue;
-        GemmProblem problem = dense({512, 512, 512}, a_order, b_order);
+        GemmProblem problem = fp64_problem({512, 512, 512}, a_order, b_order);
         problem.beta = 1.0;
         problem.has_bias = true;
         problem.activation = Activation::relu;

@@ -12,6 +12,7 @@
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 #include "support/launch_findings.hpp"
+#include "support/matrices.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tilescope::operations {
@@ -21,9 +22,7 @@ using namespace testing;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr Order orders[] = {Order::row_major, Order::column_major};
-
-std::vector<Precision> precisions_of(const DeviceProperties& device) {
+std::vector<Precision> mma_sync_precisions(const DeviceProperties& device) {
   if (device.compute_major < 8) return {Precision::fp16};
   return {Precision::bf16, Precision::fp16, Precision::tf32};
 }
@@ -39,7 +38,7 @@ using Operands = std::tuple<Precision, Order, Order>;
 
 class GemmMmaSync : public ::testing::TestWithParam<const char*> {
  protected:
-  std::vector<Precision> precisions() const { return precisions_of(emulated_->properties()); }
+  std::vector<Precision> precisions() const { return mma_sync_precisions(emulated_->properties()); }
   /// Each precision and each order, together in some way.
   std::vector<Operands> some_operands() const {
     if (precisions().size() == 1) {
@@ -85,8 +84,8 @@ TEST_P(GemmMmaSync, ExtentsAroundTilesAndStages) {
   for (const Precision precision : precisions()) {
     for (const MatmulShape& shape :
          {MatmulShape{64, 64, 32}, {65, 63, 33}, {1, 1, 1}, {16, 8, 95}, {63, 72, 96}}) {
-      for (const Order a_order : orders) {
-        for (const Order b_order : orders) {
+      for (const Order a_order : both_orders) {
+        for (const Order b_order : both_orders) {
           EXPECT_EQ(defects_of(generator_.filled(dense(shape, precision, a_order, b_order))), "");
         }
       }
@@ -156,8 +155,8 @@ TEST_P(GemmMmaSync, SumsOfInt8AreExact) {
   LaunchFindings findings(*emulated_);
   for (const MatmulShape& shape :
        {MatmulShape{1, 1, 1}, {67, 71, 131}, {80, 72, 208}, {129, 65, 33}, {16, 24, 4100}}) {
-    for (const Order a_order : orders) {
-      for (const Order b_order : orders) {
+    for (const Order a_order : both_orders) {
+      for (const Order b_order : both_orders) {
         GemmProblem problem = dense_problem(shape, Precision::int8, DataType::int8, DataType::int32,
                                             a_order, b_order);
         EXPECT_EQ(mma_sync_refusal(problem, emulated_->properties()), std::nullopt);
@@ -193,8 +192,9 @@ TEST_P(GemmMmaSync, EightBitFloatsFromAda) {
     for (const MatmulShape& shape :
          {MatmulShape{1, 1, 1}, {67, 71, 131}, {80, 72, 208}, {16, 24, 4100}}) {
       for (int i = 0; i < 4; ++i) {
-        GemmProblem problem = dense_problem(shape, precision, operand_type(precision),
-                                            DataType::bfloat16, orders[i % 2], orders[i / 2]);
+        GemmProblem problem =
+            dense_problem(shape, precision, operand_type(precision), DataType::bfloat16,
+                          both_orders[i % 2], both_orders[i / 2]);
         problem.beta = 0.5;
         EXPECT_EQ(!mma_sync_refusal(problem, device), has_them);
         if (!has_them) continue;
@@ -322,7 +322,7 @@ TEST(MmaSync, CompilesWithoutWarningsAndSpillsNothing) {
       {Order::row_major, 4096, RowsBy::partial_chunks},
       {Order::column_major, 4095, RowsBy::elements}};
   for (const DeviceProperties& device : {t4(), a100(), h200()}) {
-    for (const Precision precision : precisions_of(device)) {
+    for (const Precision precision : mma_sync_precisions(device)) {
       if (precision == Precision::bf16) continue;  // the code of fp16
       for (const auto& [order, size, rows] : layouts) {
         GemmProblem problem = dense({size, size, size}, precision, order, order);

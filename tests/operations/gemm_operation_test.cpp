@@ -25,9 +25,9 @@ using ::testing::Contains;
 using testing::error_of;
 using ::testing::HasSubstr;
 
-constexpr Precision precisions[] = {Precision::fp32_fast, Precision::tf32, Precision::bf16,
-                                    Precision::fp16,      Precision::fp64, Precision::fp8_e4m3,
-                                    Precision::fp8_e5m2,  Precision::int8};
+constexpr Precision ladder_precisions[] = {
+    Precision::fp32_fast, Precision::tf32,     Precision::bf16,     Precision::fp16,
+    Precision::fp64,      Precision::fp8_e4m3, Precision::fp8_e5m2, Precision::int8};
 
 std::vector<std::string> names_of(const Operation& operation) {
   std::vector<std::string> names;
@@ -112,7 +112,7 @@ TEST(GemmOperation, SizeAndWork) {
 }
 
 TEST(GemmOperation, RungsAreTheVariantsThatComputeThePrecisionAndOnePeer) {
-  for (const Precision precision : precisions) {
+  for (const Precision precision : ladder_precisions) {
     const GemmOperation operation({1, 1, 1}, precision, 1);
     const std::vector<std::string> names = names_of(operation);
     EXPECT_EQ(names.front(), "general");
@@ -128,7 +128,7 @@ TEST(GemmOperation, RungsAreTheVariantsThatComputeThePrecisionAndOnePeer) {
 
 TEST(GemmOperation, AVariantThatRefusesAPrecisionIsNoRungOfIt) {
   const DeviceProperties device = real_h200();
-  for (const Precision precision : precisions) {
+  for (const Precision precision : ladder_precisions) {
     const DataType type = operand_type(precision), c_type = usual_result_type(precision);
     const std::vector<std::string> names = names_of(GemmOperation({1, 1, 1}, precision, 1));
     for (const GemmVariant& variant : gemm_variants()) {
@@ -149,7 +149,7 @@ TEST(GemmOperation, AnUnknownRungIsAnErrorThatSuggests) {
 
 TEST(GemmOperation, EveryRungIsRightOnTheEmulatedDeviceOrSkipped) {
   const auto emulated = Device::open("emulated");
-  for (const Precision precision : precisions) {
+  for (const Precision precision : ladder_precisions) {
     const GemmOperation operation({33, 50, 21}, precision, 3);
     int ok = 0;
     for (const measure::RungResult& result : measure::climb(operation, *emulated)) {
@@ -164,7 +164,7 @@ TEST(GemmOperation, EveryRungIsRightOnTheEmulatedDeviceOrSkipped) {
 
 TEST(GemmOperation, AnElementOutsideItsBoundIsFound) {
   const auto emulated = Device::open("emulated");
-  for (const Precision precision : precisions) {
+  for (const Precision precision : ladder_precisions) {
     const GemmOperation operation({20, 30, 40}, precision, 3);
     const VariantInfo general = info(operation, "general");
     const auto prepared = operation.prepare(general, *emulated);
@@ -278,7 +278,7 @@ TEST(GemmAccuracy, Bounds) {
             sum + 0x1p-8 * (1.0 + sum) + 0x1p-134);
   EXPECT_EQ(product_bound(Precision::fp16, DataType::float16, 6, -1.0, 4.0),
             sum + 0x1p-11 * (1.0 + sum) + 0x1p-25);
-  for (const Precision precision : precisions) {
+  for (const Precision precision : ladder_precisions) {
     EXPECT_EQ(peer_slack(precision) > 0.0,
               precision == Precision::tf32 || has_float8_operands(precision));
   }

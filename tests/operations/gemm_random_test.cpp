@@ -6,13 +6,13 @@
 namespace tilescope::operations {
 namespace {
 
-struct Case {
+struct RandomCase {
   std::string variant, gpu;
   int problems;
   unsigned seed;
 
   // The text that ctest shows; without it, it would show the structure's bytes.
-  friend void PrintTo(const Case& of, std::ostream* out) {
+  friend void PrintTo(const RandomCase& of, std::ostream* out) {
     *out << of.problems << " problems of seed " << of.seed;
   }
 };
@@ -20,7 +20,7 @@ struct Case {
 // Large tiles take long where they are emulated.
 constexpr int most_for_hopper = 6;
 
-class GemmRandom : public ::testing::TestWithParam<Case> {};
+class GemmRandom : public ::testing::TestWithParam<RandomCase> {};
 
 TEST_P(GemmRandom, Problems) {
   const auto device = Device::open("emulated:" + GetParam().gpu);
@@ -38,7 +38,7 @@ TEST_P(GemmRandom, Problems) {
 }
 
 // The same with operands of 8 bits, which only three kernels take.
-class GemmRandomOf8Bits : public ::testing::TestWithParam<Case> {};
+class GemmRandomOf8Bits : public ::testing::TestWithParam<RandomCase> {};
 
 TEST_P(GemmRandomOf8Bits, Problems) {
   const auto device = Device::open("emulated:" + GetParam().gpu);
@@ -53,16 +53,18 @@ TEST_P(GemmRandomOf8Bits, Problems) {
   EXPECT_GE(run, GetParam().problems);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Variants, GemmRandomOf8Bits,
-    ::testing::Values(Case{"general", "h200", 60, 1}, Case{"general", "t4", 30, 2},
-                      Case{"mma_sync", "a100", 20, 4}, Case{"mma_sync", "l4", 40, 5},
-                      Case{"mma_sync", "t4", 20, 6}, Case{"tensor_tiles", "h200", 20, 1},
-                      Case{"cluster", "h200", 5, 3}),
-    [](const auto& of) { return of.param.variant + "_" + of.param.gpu; });
+INSTANTIATE_TEST_SUITE_P(Variants, GemmRandomOf8Bits,
+                         ::testing::Values(RandomCase{"general", "h200", 60, 1},
+                                           RandomCase{"general", "t4", 30, 2},
+                                           RandomCase{"mma_sync", "a100", 20, 4},
+                                           RandomCase{"mma_sync", "l4", 40, 5},
+                                           RandomCase{"mma_sync", "t4", 20, 6},
+                                           RandomCase{"tensor_tiles", "h200", 20, 1},
+                                           RandomCase{"cluster", "h200", 5, 3}),
+                         [](const auto& of) { return of.param.variant + "_" + of.param.gpu; });
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<RandomCase> random_cases() {
+  std::vector<RandomCase> all;
   for (const GemmVariant& variant : gemm_variants()) {
     all.push_back({std::string(variant.name), "h200", 200, 1});
     // Types are converted otherwise where the hardware does not.
@@ -71,7 +73,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, GemmRandom, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Variants, GemmRandom, ::testing::ValuesIn(random_cases()),
                          [](const auto& of) { return of.param.variant + "_" + of.param.gpu; });
 
 }  // namespace

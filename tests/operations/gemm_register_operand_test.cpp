@@ -17,11 +17,11 @@ using testing::hopper;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k) {
+GemmProblem tf32_product(std::int64_t m, std::int64_t n, std::int64_t k) {
   return dense_problem({m, n, k}, Precision::tf32, DataType::float32, DataType::float32);
 }
 
-RegisterTile best(const GemmProblem& problem) {
+RegisterTile best_register_tile(const GemmProblem& problem) {
   return register_tile_candidates(problem, hopper()).front();
 }
 
@@ -29,7 +29,7 @@ TEST(RegisterTiles, EveryCandidateFitsTheChip) {
   for (const MatmulShape s : {MatmulShape{1, 1, 1}, MatmulShape{16, 8192, 8192},
                               MatmulShape{4095, 4097, 4099}, MatmulShape{127, 8190, 4001},
                               MatmulShape{256, 256, 65536}, MatmulShape{8192, 8192, 8192}}) {
-    const GemmProblem problem = product(s.m, s.n, s.k);
+    const GemmProblem problem = tf32_product(s.m, s.n, s.k);
     for (const RegisterTile& tile : register_tile_candidates(problem, hopper())) {
       SCOPED_TRACE(text_of(tile));
       EXPECT_LE(shared_bytes_of(tile, layout_of(problem, tile)),
@@ -41,39 +41,40 @@ TEST(RegisterTiles, EveryCandidateFitsTheChip) {
 }
 
 TEST(RegisterTiles, ThinProductsTakeThinTiles) {
-  EXPECT_EQ(best(product(16, 8192, 8192)).m, 16);
-  EXPECT_EQ(best(product(10, 8190, 4001)).m, 16);
-  EXPECT_GE(best(product(8192, 8192, 8192)).m, 128);
+  EXPECT_EQ(best_register_tile(tf32_product(16, 8192, 8192)).m, 16);
+  EXPECT_EQ(best_register_tile(tf32_product(10, 8190, 4001)).m, 16);
+  EXPECT_GE(best_register_tile(tf32_product(8192, 8192, 8192)).m, 128);
 }
 
 TEST(RegisterTiles, KIsCutWhereTilesAreFewerThanSms) {
-  EXPECT_EQ(best(product(8192, 8192, 8192)).splits, 1);
-  EXPECT_GT(best(product(256, 256, 65536)).splits, 8);
+  EXPECT_EQ(best_register_tile(tf32_product(8192, 8192, 8192)).splits, 1);
+  EXPECT_GT(best_register_tile(tf32_product(256, 256, 65536)).splits, 8);
 }
 
 TEST(RegisterTiles, OddProductsTakeWhatWasFastest) {
   const auto taken = [](const GemmProblem& problem) {
-    const RegisterTile tile = best(problem);
+    const RegisterTile tile = best_register_tile(problem);
     return fmt::format("{}, A {}", text_of(tile), tile.a_by_class ? "by class" : "copied");
   };
-  EXPECT_THAT(text_of(best(product(1000, 1000, 1000))), StartsWith("64x128x"));
-  EXPECT_EQ(best(product(1000, 1000, 1000)).pair, RegisterPair::shares_b);
-  EXPECT_TRUE(best(product(1000, 1000, 1000)).a_by_class);
-  EXPECT_EQ(best(product(1024, 1024, 1024)).pair, RegisterPair::none);
-  EXPECT_EQ(text_of(best(product(1023, 1023, 1023))), "64x128x7 shares B");
-  EXPECT_EQ(text_of(best(product(127, 8190, 4001))), "128x128x4 shares C");
-  EXPECT_TRUE(best(product(1023, 1023, 1023)).a_by_class);
-  EXPECT_FALSE(best(product(127, 8190, 4001)).a_by_class);
-  EXPECT_EQ(taken(product(4095, 4097, 4099)), "256x128x4 shares B, A by class");
-  EXPECT_EQ(best(product(8191, 8191, 8191)).pair, RegisterPair::shares_a);
-  EXPECT_TRUE(best(product(8191, 8191, 8191)).a_by_class);
+  EXPECT_THAT(text_of(best_register_tile(tf32_product(1000, 1000, 1000))), StartsWith("64x128x"));
+  EXPECT_EQ(best_register_tile(tf32_product(1000, 1000, 1000)).pair, RegisterPair::shares_b);
+  EXPECT_TRUE(best_register_tile(tf32_product(1000, 1000, 1000)).a_by_class);
+  EXPECT_EQ(best_register_tile(tf32_product(1024, 1024, 1024)).pair, RegisterPair::none);
+  EXPECT_EQ(text_of(best_register_tile(tf32_product(1023, 1023, 1023))), "64x128x7 shares B");
+  EXPECT_EQ(text_of(best_register_tile(tf32_product(127, 8190, 4001))), "128x128x4 shares C");
+  EXPECT_TRUE(best_register_tile(tf32_product(1023, 1023, 1023)).a_by_class);
+  EXPECT_FALSE(best_register_tile(tf32_product(127, 8190, 4001)).a_by_class);
+  EXPECT_EQ(taken(tf32_product(4095, 4097, 4099)), "256x128x4 shares B, A by class");
+  EXPECT_EQ(best_register_tile(tf32_product(8191, 8191, 8191)).pair, RegisterPair::shares_a);
+  EXPECT_TRUE(best_register_tile(tf32_product(8191, 8191, 8191)).a_by_class);
 }
 
 TEST(RegisterTiles, NoPairWithoutWorkForBothBlocks) {
-  for (const RegisterTile& tile : register_tile_candidates(product(64, 128, 32), hopper())) {
+  for (const RegisterTile& tile : register_tile_candidates(tf32_product(64, 128, 32), hopper())) {
     EXPECT_EQ(tile.pair, RegisterPair::none) << text_of(tile);
   }
-  for (const RegisterTile& tile : register_tile_candidates(product(8192, 8192, 8192), hopper())) {
+  for (const RegisterTile& tile :
+       register_tile_candidates(tf32_product(8192, 8192, 8192), hopper())) {
     EXPECT_TRUE(tile.pair != RegisterPair::shares_c || tile.splits == 1) << text_of(tile);
   }
 }
@@ -84,16 +85,16 @@ TEST(RegisterLayout, RowsThatBeginAnywhereAreReadByClassOrCopied) {
     return fmt::format("A {}{} B {}{}", layout.a_classes, layout.repacks_a ? " copied" : "",
                        layout.b_classes, layout.repacks_b ? " copied" : "");
   };
-  EXPECT_EQ(taken(product(511, 512, 512), false), "A 1 B 1");
-  EXPECT_EQ(taken(product(511, 512, 512), true), "A 1 B 1");
-  EXPECT_EQ(taken(product(512, 510, 512), false), "A 1 B 4");
-  EXPECT_EQ(taken(product(512, 511, 509), false), "A 1 copied B 4");
-  EXPECT_EQ(taken(product(512, 511, 509), true), "A 8 B 4");
-  EXPECT_EQ(taken(product(512, 511, 3), true), "A 8 B 1 copied") << "fewer rows than classes";
-  EXPECT_EQ(taken(product(512, 512, 1000), false), "A 1 B 1");
-  EXPECT_EQ(taken(product(512, 512, 1000), true), "A 4 B 1") << "cache lines";
-  EXPECT_EQ(taken(product(512, 512, 1020), true), "A 2 B 1") << "sectors";
-  GemmProblem padded = product(512, 511, 512);
+  EXPECT_EQ(taken(tf32_product(511, 512, 512), false), "A 1 B 1");
+  EXPECT_EQ(taken(tf32_product(511, 512, 512), true), "A 1 B 1");
+  EXPECT_EQ(taken(tf32_product(512, 510, 512), false), "A 1 B 4");
+  EXPECT_EQ(taken(tf32_product(512, 511, 509), false), "A 1 copied B 4");
+  EXPECT_EQ(taken(tf32_product(512, 511, 509), true), "A 8 B 4");
+  EXPECT_EQ(taken(tf32_product(512, 511, 3), true), "A 8 B 1 copied") << "fewer rows than classes";
+  EXPECT_EQ(taken(tf32_product(512, 512, 1000), false), "A 1 B 1");
+  EXPECT_EQ(taken(tf32_product(512, 512, 1000), true), "A 4 B 1") << "cache lines";
+  EXPECT_EQ(taken(tf32_product(512, 512, 1020), true), "A 2 B 1") << "sectors";
+  GemmProblem padded = tf32_product(512, 511, 512);
   padded.b.leading = 512;
   EXPECT_EQ(taken(padded, false), "A 1 B 1");
   padded.batch = 2;
@@ -103,7 +104,7 @@ TEST(RegisterLayout, RowsThatBeginAnywhereAreReadByClassOrCopied) {
 
 TEST(RegisterLayout, ClassesOfABeginWithSectorsOrLines) {
   const auto shifts = [](std::int64_t k) {
-    const RegisterLayout layout = layout_of(product(512, 512, k), {.a_by_class = true});
+    const RegisterLayout layout = layout_of(tf32_product(512, 512, k), {.a_by_class = true});
     std::vector<int> of_classes;
     for (int c = 0; c < layout.a_classes; ++c) of_classes.push_back(a_shift_of(layout, c));
     return of_classes;
@@ -119,7 +120,7 @@ TEST(RegisterLayout, ClassesOfABeginWithSectorsOrLines) {
 
 TEST(RegisterLayout, TilesOfKHoldWhatClassesBeginEarlyBy) {
   const auto tiles = [](std::int64_t k, bool a_by_class) {
-    const GemmProblem problem = product(512, 512, k);
+    const GemmProblem problem = tf32_product(512, 512, k);
     return k_tiles_of(problem, layout_of(problem, {.a_by_class = a_by_class}));
   };
   EXPECT_EQ(tiles(992, true), 31);
@@ -134,7 +135,7 @@ TEST(RegisterLayout, TilesOfKHoldWhatClassesBeginEarlyBy) {
 }
 
 TEST(RegisterLayout, NeighboursAreStoredAtOnceWhereCIsAligned) {
-  GemmProblem problem = product(64, 510, 64);
+  GemmProblem problem = tf32_product(64, 510, 64);
   EXPECT_TRUE(layout_of(problem, {.products = 1}).c_is_aligned);
   EXPECT_FALSE(layout_of(problem, {.products = 2}).c_is_aligned);
   problem.c.leading = 512;
@@ -148,18 +149,18 @@ TEST(RegisterOperandRefusal, SaysWhatItDoesNotTake) {
   const auto refusal = [](const GemmProblem& problem) {
     return register_operand_refusal(problem, hopper()).value_or("");
   };
-  EXPECT_EQ(refusal(product(3, 5, 7)), "");
-  EXPECT_THAT(refusal(product(3, 0, 7)), HasSubstr("nothing"));
-  GemmProblem problem = product(3, 5, 7);
+  EXPECT_EQ(refusal(tf32_product(3, 5, 7)), "");
+  EXPECT_THAT(refusal(tf32_product(3, 0, 7)), HasSubstr("nothing"));
+  GemmProblem problem = tf32_product(3, 5, 7);
   problem.b.order = Order::column_major;
   EXPECT_THAT(refusal(problem), HasSubstr("B must be row-major"));
-  problem = product(3, 5, 7);
+  problem = tf32_product(3, 5, 7);
   problem.a.order = Order::column_major;
   EXPECT_EQ(refusal(problem), "") << "A is transposed first";
-  problem = product(3, 5, 7);
+  problem = tf32_product(3, 5, 7);
   problem.precision = Precision::bf16;
   EXPECT_THAT(refusal(problem), HasSubstr("tf32"));
-  EXPECT_THAT(register_operand_refusal(product(3, 5, 7), testing::a100()).value_or(""),
+  EXPECT_THAT(register_operand_refusal(tf32_product(3, 5, 7), testing::a100()).value_or(""),
               HasSubstr("9.0"));
 }
 
@@ -173,7 +174,7 @@ GemmProblem by_columns(const MatmulShape& shape, Order b_order) {
 // first, else one operand is, the smaller one.
 TEST(RegisterTiles, AColumnMajorAIsReadInPlace) {
   const auto taken = [](const GemmProblem& problem) {
-    const RegisterTile tile = best(problem);
+    const RegisterTile tile = best_register_tile(problem);
     const RegisterLayout layout = layout_of(problem_of(tile, problem), tile);
     return fmt::format("{}{}{}", tile.transposed ? "transposed" : "as it is",
                        layout.repacks_a ? ", first operand copied" : "",
@@ -185,7 +186,7 @@ TEST(RegisterTiles, AColumnMajorAIsReadInPlace) {
             "transposed, first operand copied");
   EXPECT_EQ(taken(by_columns({136, 6824, 2368}, Order::row_major)),
             "as it is, first operand copied");
-  EXPECT_EQ(taken(product(6824, 136, 2368)), "as it is");
+  EXPECT_EQ(taken(tf32_product(6824, 136, 2368)), "as it is");
 }
 
 // The tile of the running test: a variant prepares by a plain function, which cannot carry it.
@@ -231,7 +232,7 @@ std::string log_of(const GemmProblem& problem, const RegisterTile& tile, bool is
 }
 
 TEST(RegisterOperandKernel, CompilesWithoutWarningsAndSpillsNothing) {
-  GemmProblem whole = product(8192, 8192, 8192), odd = product(8191, 8191, 8191);
+  GemmProblem whole = tf32_product(8192, 8192, 8192), odd = tf32_product(8191, 8191, 8191);
   for (GemmProblem* problem : {&whole, &odd}) {
     using enum RegisterPair;
     for (RegisterTile tile :

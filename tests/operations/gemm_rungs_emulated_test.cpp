@@ -17,9 +17,9 @@ namespace {
 
 using namespace testing;
 
-constexpr Precision precisions[] = {Precision::fp32,     Precision::fp32_fast, Precision::tf32,
-                                    Precision::bf16,     Precision::fp16,      Precision::fp64,
-                                    Precision::fp8_e4m3, Precision::fp8_e5m2,  Precision::int8};
+constexpr Precision rung_precisions[] = {
+    Precision::fp32, Precision::fp32_fast, Precision::tf32,     Precision::bf16, Precision::fp16,
+    Precision::fp64, Precision::fp8_e4m3,  Precision::fp8_e5m2, Precision::int8};
 
 /// The first extents that the variant takes: odd ones, those of whole 16-byte rows, few rows, a
 /// vector.
@@ -55,7 +55,7 @@ TEST_P(GemmRungsEmulated, AreRightAndSilent) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Precisions, GemmRungsEmulated, ::testing::ValuesIn(precisions),
+INSTANTIATE_TEST_SUITE_P(Precisions, GemmRungsEmulated, ::testing::ValuesIn(rung_precisions),
                          [](const auto& of) { return std::string(name_of(of.param)); });
 
 }  // namespace

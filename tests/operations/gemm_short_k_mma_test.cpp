@@ -8,6 +8,7 @@
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 #include "support/launch_findings.hpp"
+#include "support/matrices.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -15,10 +16,9 @@ namespace {
 using namespace testing;
 using ::testing::HasSubstr;
 
-constexpr Order orders[] = {Order::row_major, Order::column_major};
-
-GemmProblem dense(const MatmulShape& shape, Order a_order = Order::row_major,
-                  Order b_order = Order::row_major, Precision precision = Precision::bf16) {
+GemmProblem short_k_mma_problem(const MatmulShape& shape, Order a_order = Order::row_major,
+                                Order b_order = Order::row_major,
+                                Precision precision = Precision::bf16) {
   const DataType type = precision == Precision::tf32 ? DataType::float32 : DataType::bfloat16;
   return dense_problem(shape, precision, type, type, a_order, b_order);
 }
@@ -56,9 +56,10 @@ TEST_F(GemmShortKMma, ExtentsAroundTilesAndSteps) {
                                      {65, 63, 70},
                                      {66, 67, 129},
                                      {34, 70, 301}}) {
-      for (const Order a_order : orders) {
-        for (const Order b_order : orders) {
-          EXPECT_EQ(defects_of(dense(shape, a_order, b_order, precision)), "") << shape.k;
+      for (const Order a_order : both_orders) {
+        for (const Order b_order : both_orders) {
+          EXPECT_EQ(defects_of(short_k_mma_problem(shape, a_order, b_order, precision)), "")
+              << shape.k;
         }
       }
     }
@@ -68,8 +69,8 @@ TEST_F(GemmShortKMma, ExtentsAroundTilesAndSteps) {
 TEST_F(GemmShortKMma, EveryPlan) {
   for (const Precision precision : {Precision::bf16, Precision::tf32}) {
     for (const MatmulShape& shape : {MatmulShape{135, 131, 23}, {131, 136, 75}, {70, 129, 203}}) {
-      for (const Order order : orders) {
-        GemmProblem problem = dense(shape, order, order, precision);
+      for (const Order order : both_orders) {
+        GemmProblem problem = short_k_mma_problem(shape, order, order, precision);
         problem.beta = 0.5;
         problem.has_bias = true;
         const GemmCase of = generator_.filled(problem);
@@ -86,7 +87,7 @@ TEST_F(GemmShortKMma, EveryPlan) {
 
 TEST_F(GemmShortKMma, EpilogueAndBatches) {
   for (const std::int64_t n : {71, 72}) {
-    GemmProblem problem = dense({40, n, 24});
+    GemmProblem problem = short_k_mma_problem({40, n, 24});
     problem.batch = 3;
     problem.beta = -1.5;
     problem.alpha = 0.5;
@@ -99,8 +100,8 @@ TEST_F(GemmShortKMma, EpilogueAndBatches) {
 TEST_F(GemmShortKMma, TheCheckerIsSilent) {
   LaunchFindings findings(*emulated_);
   for (const MatmulShape& shape : {MatmulShape{72, 80, 40}, {67, 71, 37}, {133, 150, 211}}) {
-    for (const Order order : orders) {
-      GemmProblem problem = dense(shape, order, order);
+    for (const Order order : both_orders) {
+      GemmProblem problem = short_k_mma_problem(shape, order, order);
       problem.beta = 1.0;
       EXPECT_EQ(defects_of(problem), "");
       EXPECT_EQ(findings.take(), "") << shape.m;
@@ -109,27 +110,29 @@ TEST_F(GemmShortKMma, TheCheckerIsSilent) {
 }
 
 TEST(ShortKMma, RefusesWhatItCannotDo) {
-  EXPECT_EQ(short_k_mma_refusal(dense({8, 8, 8}), a100()), std::nullopt);
-  EXPECT_EQ(short_k_mma_refusal(dense({8, 8, 0}), a100()), "there is nothing to multiply");
-  EXPECT_NE(short_k_mma_refusal(dense({8, 8, 8}), t4()), std::nullopt) << "no bf16 before sm_80";
+  EXPECT_EQ(short_k_mma_refusal(short_k_mma_problem({8, 8, 8}), a100()), std::nullopt);
+  EXPECT_EQ(short_k_mma_refusal(short_k_mma_problem({8, 8, 0}), a100()),
+            "there is nothing to multiply");
+  EXPECT_NE(short_k_mma_refusal(short_k_mma_problem({8, 8, 8}), t4()), std::nullopt)
+      << "no bf16 before sm_80";
   const GemmProblem bytes = dense_problem({8, 8, 8}, Precision::int8, DataType::int8,
                                           DataType::int32, Order::row_major, Order::row_major);
   EXPECT_EQ(short_k_mma_refusal(bytes, a100()), "operands of 8 bits");
-  GemmProblem problem = dense({8, 8, 8});
+  GemmProblem problem = short_k_mma_problem({8, 8, 8});
   problem.b.leading = (1 << 24) + 1;
   EXPECT_EQ(short_k_mma_refusal(problem, a100()), "rows more than 16777216 elements apart");
 }
 
 TEST(ShortKMma, PaysWhereRowsBeginAnywhereAndKIsShort) {
-  EXPECT_TRUE(short_k_mma_pays(dense({511, 513, 127}), h200()));
-  EXPECT_FALSE(short_k_mma_pays(dense({512, 512, 64}), h200())) << "whole chunks";
-  EXPECT_FALSE(short_k_mma_pays(dense({511, 513, 129}), h200()));
-  EXPECT_FALSE(short_k_mma_pays(dense({511, 513, 65}), a100())) << "not measured";
-  EXPECT_TRUE(short_k_mma_pays(dense({1001, 1003, 65}), h200()));
-  EXPECT_FALSE(short_k_mma_pays(dense({1001, 1003, 73}), h200()));
-  EXPECT_FALSE(short_k_mma_pays(dense({4095, 4097, 17}), h200())) << "C is large";
+  EXPECT_TRUE(short_k_mma_pays(short_k_mma_problem({511, 513, 127}), h200()));
+  EXPECT_FALSE(short_k_mma_pays(short_k_mma_problem({512, 512, 64}), h200())) << "whole chunks";
+  EXPECT_FALSE(short_k_mma_pays(short_k_mma_problem({511, 513, 129}), h200()));
+  EXPECT_FALSE(short_k_mma_pays(short_k_mma_problem({511, 513, 65}), a100())) << "not measured";
+  EXPECT_TRUE(short_k_mma_pays(short_k_mma_problem({1001, 1003, 65}), h200()));
+  EXPECT_FALSE(short_k_mma_pays(short_k_mma_problem({1001, 1003, 73}), h200()));
+  EXPECT_FALSE(short_k_mma_pays(short_k_mma_problem({4095, 4097, 17}), h200())) << "C is large";
   const auto adding_pays = [](const MatmulShape& shape) {
-    GemmProblem problem = dense(shape);
+    GemmProblem problem = short_k_mma_problem(shape);
     problem.beta = 1.0;
     return short_k_mma_pays(problem, h200());
   };
@@ -138,7 +141,8 @@ TEST(ShortKMma, PaysWhereRowsBeginAnywhereAndKIsShort) {
   EXPECT_TRUE(adding_pays({1001, 1003, 143}));
   EXPECT_FALSE(adding_pays({2109, 2476, 79}));
   const auto tf32_pays = [](const MatmulShape& shape, Order b) {
-    return short_k_mma_pays(dense(shape, Order::row_major, b, Precision::tf32), h200());
+    return short_k_mma_pays(short_k_mma_problem(shape, Order::row_major, b, Precision::tf32),
+                            h200());
   };
   EXPECT_TRUE(tf32_pays({511, 513, 79}, Order::column_major));
   EXPECT_FALSE(tf32_pays({511, 513, 81}, Order::column_major));
@@ -152,7 +156,8 @@ TEST(ShortKMma, PaysWhereRowsBeginAnywhereAndKIsShort) {
 
 TEST(ShortKMma, TilesAreSmallWhereEachSmHasOne) {
   const auto elements = [](const MatmulShape& shape) {
-    const MmaSyncTile tile = short_k_mma_plan_candidates(dense(shape), h200()).front().tile;
+    const MmaSyncTile tile =
+        short_k_mma_plan_candidates(short_k_mma_problem(shape), h200()).front().tile;
     return tile.rows * tile.columns;
   };
   EXPECT_EQ(elements({131, 211, 77}), 32 * 32);
@@ -163,9 +168,9 @@ TEST(ShortKMma, TilesAreSmallWhereEachSmHasOne) {
 TEST(ShortKMma, CompilesWithoutWarningsAndSpillsNothing) {
   for (const DeviceProperties& device : {a100(), h200()}) {
     for (const std::int64_t k : {20, 70, 300}) {
-      for (const Order order : orders) {
+      for (const Order order : both_orders) {
         for (const double beta : {0.0, 1.0}) {
-          GemmProblem problem = dense({700, 701, k}, order, order);
+          GemmProblem problem = short_k_mma_problem({700, 701, k}, order, order);
           problem.beta = beta;
           for (const MmaSyncPlan& plan : short_k_mma_plan_candidates(problem, device)) {
             const KernelRequest request =

@@ -9,6 +9,7 @@
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 #include "support/launch_findings.hpp"
+#include "support/matrices.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tilescope::operations {
@@ -17,10 +18,8 @@ namespace {
 using namespace testing;
 using ::testing::HasSubstr;
 
-constexpr Order orders[] = {Order::row_major, Order::column_major};
-
-GemmProblem dense(const MatmulShape& shape, Order a_order = Order::row_major,
-                  Order b_order = Order::row_major) {
+GemmProblem short_k_problem(const MatmulShape& shape, Order a_order = Order::row_major,
+                            Order b_order = Order::row_major) {
   return dense_problem(shape, Precision::fp32, DataType::float32, DataType::float32, a_order,
                        b_order);
 }
@@ -32,7 +31,7 @@ class GemmShortK : public ::testing::Test {
     return defects(of, run_gemm(*emulated_, gemm_variant("short_k"), of), false);
   }
   ShortKTile tile_of(const MatmulShape& shape) const {
-    return short_k_tile(dense(shape), emulated_->properties());
+    return short_k_tile(short_k_problem(shape), emulated_->properties());
   }
 
   std::shared_ptr<device::EmulatedDevice> emulated_ =
@@ -47,9 +46,9 @@ TEST_F(GemmShortK, ExtentsAroundTilesAndSteps) {
                                    {64, 64, 15},
                                    {100, 76, 48},
                                    {7, 130, 33}}) {
-    for (const Order a_order : orders) {
-      for (const Order b_order : orders) {
-        EXPECT_EQ(defects_of(dense(shape, a_order, b_order)), "");
+    for (const Order a_order : both_orders) {
+      for (const Order b_order : both_orders) {
+        EXPECT_EQ(defects_of(short_k_problem(shape, a_order, b_order)), "");
       }
     }
   }
@@ -60,8 +59,8 @@ TEST_F(GemmShortK, EveryTile) {
       {{90, 70, 20}, 32}, {{400, 700, 18}, 64}, {{500, 900, 20}, 64}, {{700, 1300, 18}, 128}};
   for (const auto& [shape, columns] : cases) {
     ASSERT_EQ(tile_of(shape).columns, columns) << shape.m;
-    for (const Order order : orders) {
-      GemmProblem problem = dense(shape, order, order);
+    for (const Order order : both_orders) {
+      GemmProblem problem = short_k_problem(shape, order, order);
       problem.beta = 0.5;
       problem.has_bias = true;
       EXPECT_EQ(defects_of(problem), "");
@@ -72,7 +71,7 @@ TEST_F(GemmShortK, EveryTile) {
 }
 
 TEST_F(GemmShortK, EpilogueAndBatches) {
-  GemmProblem problem = dense({40, 72, 24});
+  GemmProblem problem = short_k_problem({40, 72, 24});
   problem.batch = 3;
   problem.beta = -1.5;
   problem.alpha = 0.5;
@@ -84,8 +83,8 @@ TEST_F(GemmShortK, EpilogueAndBatches) {
 TEST_F(GemmShortK, TheCheckerIsSilent) {
   LaunchFindings findings(*emulated_);
   for (const MatmulShape& shape : {MatmulShape{72, 80, 40}, {67, 71, 37}, {700, 1300, 20}}) {
-    for (const Order order : orders) {
-      EXPECT_EQ(defects_of(dense(shape, order, order)), "");
+    for (const Order order : both_orders) {
+      EXPECT_EQ(defects_of(short_k_problem(shape, order, order)), "");
       EXPECT_EQ(findings.take(), "") << shape.m;
     }
   }
@@ -94,7 +93,8 @@ TEST_F(GemmShortK, TheCheckerIsSilent) {
 TEST_F(GemmShortK, WholeLinesOfCWithoutBankConflicts) {
   observe::CountObserver counts;
   emulated_->set_options({.observers = {&counts}});
-  const GemmCase of = placed_case(generator_, dense({704, 1280, 32}, Order::column_major), 256);
+  const GemmCase of =
+      placed_case(generator_, short_k_problem({704, 1280, 32}, Order::column_major), 256);
   EXPECT_EQ(defects(of, run_gemm(*emulated_, gemm_variant("short_k"), of), false), "");
   const Counts& all = counts.result().totals;
   EXPECT_EQ(all.shared_load.conflicts(), 0u);
@@ -106,30 +106,30 @@ TEST_F(GemmShortK, WholeLinesOfCWithoutBankConflicts) {
 }
 
 TEST(ShortK, RefusesWhatItCannotDo) {
-  EXPECT_EQ(short_k_refusal(dense({8, 8, 8}), t4()), std::nullopt);
-  EXPECT_EQ(short_k_refusal(dense({8, 8, 0}), t4()), "there is nothing to multiply");
-  GemmProblem problem = dense({8, 8, 8});
+  EXPECT_EQ(short_k_refusal(short_k_problem({8, 8, 8}), t4()), std::nullopt);
+  EXPECT_EQ(short_k_refusal(short_k_problem({8, 8, 0}), t4()), "there is nothing to multiply");
+  GemmProblem problem = short_k_problem({8, 8, 8});
   problem.precision = Precision::tf32;
   EXPECT_EQ(short_k_refusal(problem, t4()), "short_k computes fp32");
-  problem = dense({8, 8, 8});
+  problem = short_k_problem({8, 8, 8});
   problem.c.type = DataType::float16;
   EXPECT_EQ(short_k_refusal(problem, t4()), "all matrices must be float32");
-  problem = dense({8, 8, 8});
+  problem = short_k_problem({8, 8, 8});
   problem.b.leading = (1 << 24) + 1;
   EXPECT_EQ(short_k_refusal(problem, t4()), "rows more than 16777216 elements apart");
 }
 
 TEST(ShortK, PaysWhereKIsShort) {
-  EXPECT_TRUE(short_k_pays(dense({512, 512, 64}), h200()));
-  EXPECT_FALSE(short_k_pays(dense({512, 512, 80}), h200()));
-  EXPECT_FALSE(short_k_pays(dense({512, 512, 64}), a100())) << "not measured";
-  EXPECT_TRUE(short_k_pays(dense({2048, 2048, 24}), h200()));
-  EXPECT_FALSE(short_k_pays(dense({2048, 2048, 64}), h200()));
-  GemmProblem along_k = dense({2048, 2048, 64});
+  EXPECT_TRUE(short_k_pays(short_k_problem({512, 512, 64}), h200()));
+  EXPECT_FALSE(short_k_pays(short_k_problem({512, 512, 80}), h200()));
+  EXPECT_FALSE(short_k_pays(short_k_problem({512, 512, 64}), a100())) << "not measured";
+  EXPECT_TRUE(short_k_pays(short_k_problem({2048, 2048, 24}), h200()));
+  EXPECT_FALSE(short_k_pays(short_k_problem({2048, 2048, 64}), h200()));
+  GemmProblem along_k = short_k_problem({2048, 2048, 64});
   along_k.b.order = Order::column_major;
   along_k.b.leading = along_k.shape.k;
   EXPECT_TRUE(short_k_pays(along_k, h200()));
-  GemmProblem odd = dense({2047, 2049, 71});
+  GemmProblem odd = short_k_problem({2047, 2049, 71});
   EXPECT_TRUE(short_k_pays(odd, h200()));
   odd.shape.k = 101;
   EXPECT_FALSE(short_k_pays(odd, h200()));
@@ -142,9 +142,9 @@ TEST(ShortK, PaysWhereKIsShort) {
 TEST(ShortK, CompilesWithoutWarningsAndSpillsNothing) {
   for (const DeviceProperties& device : {t4(), a100(), h200()}) {
     for (const std::int64_t size : {64, 512, 800, 4096}) {
-      for (const Order order : orders) {
+      for (const Order order : both_orders) {
         for (const RowsBy rows : {RowsBy::chunks, RowsBy::elements}) {
-          GemmProblem problem = dense({size, size, 40}, order, order);
+          GemmProblem problem = short_k_problem({size, size, 40}, order, order);
           problem.beta = 1.0;
           problem.has_bias = true;
           problem.activation = Activation::gelu;

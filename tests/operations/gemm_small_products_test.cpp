@@ -14,6 +14,7 @@
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 #include "support/launch_findings.hpp"
+#include "support/matrices.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -22,9 +23,7 @@ using namespace testing;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr Order orders[] = {Order::row_major, Order::column_major};
-
-std::vector<Precision> precisions_of(const DeviceProperties& device) {
+std::vector<Precision> small_products_precisions(const DeviceProperties& device) {
   if (device.compute_major < 8) return {Precision::fp32, Precision::fp16, Precision::int8};
   std::vector<Precision> precisions{Precision::fp32, Precision::bf16, Precision::fp16,
                                     Precision::tf32, Precision::int8};
@@ -42,7 +41,9 @@ GemmProblem dense(const MatmulShape& shape, Precision precision, std::int64_t ba
 
 class GemmSmallProducts : public ::testing::TestWithParam<const char*> {
  protected:
-  std::vector<Precision> precisions() const { return precisions_of(emulated_->properties()); }
+  std::vector<Precision> precisions() const {
+    return small_products_precisions(emulated_->properties());
+  }
   std::vector<SmallPlan> plans_of(const GemmProblem& problem) const {
     return small_plan_candidates(problem, emulated_->properties());
   }
@@ -76,7 +77,7 @@ TEST_P(GemmSmallProducts, ExtentsAroundTilesAndStages) {
                                      {50, 37, 61},
                                      {64, 128, 48},
                                      {7, 100, 130}}) {
-      const Order a_order = orders[turn % 2], b_order = orders[turn / 2 % 2];
+      const Order a_order = both_orders[turn % 2], b_order = both_orders[turn / 2 % 2];
       const bool is_8_bits = size_of(operand_type(precision)) == 1;
       EXPECT_EQ(defects_of(dense(shape, precision, 3, is_8_bits ? Order::row_major : a_order,
                                  is_8_bits ? Order::column_major : b_order)),
@@ -91,7 +92,7 @@ TEST_P(GemmSmallProducts, EveryPlan) {
   LaunchFindings findings(*emulated_);
   for (const Precision precision : precisions()) {
     for (const MatmulShape& shape : {MatmulShape{16, 32, 72}, {29, 13, 37}}) {
-      for (const Order order : orders) {
+      for (const Order order : both_orders) {
         const Order b_order = size_of(operand_type(precision)) == 1 ? Order::column_major : order;
         const std::int64_t batch = emulated_->properties().sm_count + 5;
         const GemmProblem problem = dense(shape, precision, batch, order, b_order);
@@ -144,7 +145,7 @@ TEST_P(GemmSmallProducts, NoBankConflictsInFragments) {
   observe::CountObserver counts;
   emulated_->set_options({.observers = {&counts}});
   for (const Precision precision : precisions()) {
-    for (const Order order : orders) {
+    for (const Order order : both_orders) {
       const Order b_order = size_of(operand_type(precision)) == 1 ? Order::column_major : order;
       const GemmProblem problem = dense({64, 64, 64}, precision, 2, order, b_order);
       if (!takes(problem)) continue;
@@ -251,7 +252,7 @@ TEST(SmallProducts, CompilesWithoutWarningsAndSpillsNothing) {
                                                     {Order::column_major, 64, RowsBy::chunks},
                                                     {Order::row_major, 61, RowsBy::elements}};
   for (const DeviceProperties& device : {t4(), h200()}) {
-    for (const Precision precision : precisions_of(device)) {
+    for (const Precision precision : small_products_precisions(device)) {
       if (precision == Precision::bf16) continue;  // the code of fp16
       for (const auto& [order, size, rows] : layouts) {
         for (const int extent : {size, 2 * size}) {

@@ -18,13 +18,13 @@ using ::testing::HasSubstr;
 using testing::hopper;
 using ::testing::Not;
 
-GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k,
-                    Precision precision = Precision::bf16) {
+GemmProblem tensor_product(std::int64_t m, std::int64_t n, std::int64_t k,
+                           Precision precision = Precision::bf16) {
   const DataType type = operand_type(precision);
   return dense_problem({m, n, k}, precision, type, type);
 }
 
-TensorTile best(const GemmProblem& problem) {
+TensorTile best_tensor_tile(const GemmProblem& problem) {
   return tensor_tile_candidates(problem, hopper()).front();
 }
 
@@ -33,7 +33,7 @@ TEST(TensorTiles, EveryCandidateFitsTheChip) {
        {MatmulShape{1, 1, 1}, MatmulShape{16, 8192, 8192}, MatmulShape{4095, 4097, 4099},
         MatmulShape{8192, 8192, 256}, MatmulShape{256, 256, 65536}, MatmulShape{99, 8192, 64},
         MatmulShape{1000, 1000, 1000}}) {
-    const GemmProblem problem = product(s.m, s.n, s.k);
+    const GemmProblem problem = tensor_product(s.m, s.n, s.k);
     for (const TensorTile& tile : tensor_tile_candidates(problem, hopper())) {
       SCOPED_TRACE(text_of(tile));
       const TileLayout layout = layout_of(problem_of(tile, problem), tile);
@@ -47,7 +47,7 @@ TEST(TensorTiles, EveryCandidateFitsTheChip) {
 }
 
 TEST(TensorTiles, SumsThatArePromotedAreNotTakenInTurn) {
-  GemmProblem problem = product(2048, 2048, 2048, Precision::fp8_e4m3);
+  GemmProblem problem = tensor_product(2048, 2048, 2048, Precision::fp8_e4m3);
   problem.c.type = DataType::bfloat16;
   const std::vector<TensorTile> tiles = tensor_tile_candidates(problem, hopper());
   EXPECT_TRUE(std::any_of(tiles.begin(), tiles.end(),
@@ -77,7 +77,7 @@ TEST(TensorTiles, AreReadFromText) {
   const TensorTile copying = parse_tensor_tile("128,192,2,4,1,1,8,0,3,0,6");
   EXPECT_EQ(copying.across, 1);
   EXPECT_TRUE(copying.copies_a && copying.copies_b);
-  EXPECT_TRUE(layout_of(product(3000, 3000, 3000), copying).b.repacked);
+  EXPECT_TRUE(layout_of(tensor_product(3000, 3000, 3000), copying).b.repacked);
   EXPECT_THAT(text_of(across), HasSubstr("cluster 2x4"));
   const TensorTile transposed = parse_tensor_tile("64,144,1,7,8,1,8,0,1,0,8");
   EXPECT_TRUE(transposed.transposed);
@@ -90,63 +90,65 @@ TEST(TensorTiles, AreReadFromText) {
 }
 
 TEST(TensorTiles, APanelOfBStaysWhereKIsShort) {
-  EXPECT_EQ(best(product(8192, 8192, 256)).panel, 4);
-  EXPECT_EQ(best(product(8192, 8192, 200)).panel, 4);
-  EXPECT_EQ(best(product(8192, 8192, 100)).panel, 2);
-  EXPECT_EQ(best(product(8192, 8192, 128, Precision::tf32)).panel, 4);
-  EXPECT_EQ(best(product(8192, 8192, 257)).panel, 0);
-  EXPECT_EQ(best(product(8192, 8192, 8192)).panel, 0);
-  EXPECT_FALSE(best_panel_tile(product(8192, 8192, 257), hopper()));
-  EXPECT_FALSE(best_panel_tile(product(16, 16, std::int64_t{1} << 40), hopper()));
+  EXPECT_EQ(best_tensor_tile(tensor_product(8192, 8192, 256)).panel, 4);
+  EXPECT_EQ(best_tensor_tile(tensor_product(8192, 8192, 200)).panel, 4);
+  EXPECT_EQ(best_tensor_tile(tensor_product(8192, 8192, 100)).panel, 2);
+  EXPECT_EQ(best_tensor_tile(tensor_product(8192, 8192, 128, Precision::tf32)).panel, 4);
+  EXPECT_EQ(best_tensor_tile(tensor_product(8192, 8192, 257)).panel, 0);
+  EXPECT_EQ(best_tensor_tile(tensor_product(8192, 8192, 8192)).panel, 0);
+  EXPECT_FALSE(best_panel_tile(tensor_product(8192, 8192, 257), hopper()));
+  EXPECT_FALSE(best_panel_tile(tensor_product(16, 16, std::int64_t{1} << 40), hopper()));
 }
 
 TEST(TensorTiles, TakeTurnsWhereTheCacheKeepsAAndB) {
-  EXPECT_TRUE(best(product(2048, 2048, 2048)).in_turn);
-  EXPECT_TRUE(best(product(4096, 4096, 4096)).in_turn);
-  EXPECT_FALSE(best(product(8192, 8192, 8192)).in_turn);
+  EXPECT_TRUE(best_tensor_tile(tensor_product(2048, 2048, 2048)).in_turn);
+  EXPECT_TRUE(best_tensor_tile(tensor_product(4096, 4096, 4096)).in_turn);
+  EXPECT_FALSE(best_tensor_tile(tensor_product(8192, 8192, 8192)).in_turn);
 }
 
 TEST(TensorTiles, AreHighWhereAAndBAreFarLargerThanTheCache) {
-  EXPECT_EQ(best(product(8192, 8192, 8192)).m, 256);
-  EXPECT_EQ(best(product(16384, 16384, 16384)).m, 256);
+  EXPECT_EQ(best_tensor_tile(tensor_product(8192, 8192, 8192)).m, 256);
+  EXPECT_EQ(best_tensor_tile(tensor_product(16384, 16384, 16384)).m, 256);
 }
 
 TEST(TensorTiles, RowsThatBeginInALineAreCopiedWhereItPays) {
-  const std::vector<TensorTile> tiles = tensor_tile_candidates(product(3304, 520, 5784), hopper());
+  const std::vector<TensorTile> tiles =
+      tensor_tile_candidates(tensor_product(3304, 520, 5784), hopper());
   EXPECT_TRUE(std::any_of(tiles.begin(), tiles.end(),
                           [](const TensorTile& tile) { return tile.copies_b; }));
   for (const std::int64_t extent : {1000, 3000, 4000, 4096, 5000}) {
-    const TensorTile tile = best(product(extent, extent, extent));
+    const TensorTile tile = best_tensor_tile(tensor_product(extent, extent, extent));
     EXPECT_FALSE(tile.copies_a || tile.copies_b) << extent;
   }
 }
 
 TEST(TensorTiles, ShareAWhereItsRowsBeginAnywhere) {
-  const GemmProblem odd = product(4095, 4097, 4099);
-  EXPECT_GT(best(odd).across, 1);
-  EXPECT_TRUE(layout_of(odd, best(odd)).a_begins_anywhere);
-  EXPECT_EQ(best(product(4096, 4096, 4096)).across, 1);
+  const GemmProblem odd = tensor_product(4095, 4097, 4099);
+  EXPECT_GT(best_tensor_tile(odd).across, 1);
+  EXPECT_TRUE(layout_of(odd, best_tensor_tile(odd)).a_begins_anywhere);
+  EXPECT_EQ(best_tensor_tile(tensor_product(4096, 4096, 4096)).across, 1);
 }
 
 TEST(TensorTiles, AreTransposedWhereThatFillsTheChipOnceAndRowsBeginWithinLines) {
-  GemmProblem problem = product(1000, 1000, 1000);
-  const TensorTile tile = best(problem);
+  GemmProblem problem = tensor_product(1000, 1000, 1000);
+  const TensorTile tile = best_tensor_tile(problem);
   EXPECT_TRUE(tile.transposed);
   EXPECT_EQ(tile.cluster, 8);
-  EXPECT_FALSE(best(product(1024, 1024, 1024)).transposed);
-  EXPECT_FALSE(best(product(1000, 1000, 1000, Precision::tf32)).transposed);
-  EXPECT_FALSE(best(product(1000, 1001, 1000)).transposed) << "rows of C begin anywhere";
+  EXPECT_FALSE(best_tensor_tile(tensor_product(1024, 1024, 1024)).transposed);
+  EXPECT_FALSE(best_tensor_tile(tensor_product(1000, 1000, 1000, Precision::tf32)).transposed);
+  EXPECT_FALSE(best_tensor_tile(tensor_product(1000, 1001, 1000)).transposed)
+      << "rows of C begin anywhere";
   problem.b.order = Order::column_major;
-  EXPECT_TRUE(best(problem).transposed);
+  EXPECT_TRUE(best_tensor_tile(problem).transposed);
   problem.beta = 1.0;
-  EXPECT_TRUE(best(problem).transposed);
+  EXPECT_TRUE(best_tensor_tile(problem).transposed);
   problem.beta = 0.0;
   problem.c.type = DataType::float32;
-  EXPECT_FALSE(best(problem).transposed);
+  EXPECT_FALSE(best_tensor_tile(problem).transposed);
 }
 
 TEST(TensorTiles, TransposedLoadWholeBoxesOfColumns) {
-  GemmProblem problem = product(1000, 1000, 1000);
+  GemmProblem problem = tensor_product(1000, 1000, 1000);
   const TensorTile tile{.m = 64, .n = 144, .consumers = 1, .boxes = 2, .transposed = true};
   const auto columns = [&] {
     return columns_of_b(tile, layout_of(problem_of(tile, problem), tile));
@@ -157,9 +159,9 @@ TEST(TensorTiles, TransposedLoadWholeBoxesOfColumns) {
 }
 
 TEST(TensorTiles, TransposedExchangeAAndB) {
-  GemmProblem problem = product(100, 200, 300);
+  GemmProblem problem = tensor_product(100, 200, 300);
   problem.has_bias = true;
-  EXPECT_EQ(problem_of({}, problem).shape, problem.shape);
+  EXPECT_EQ(problem_of(TensorTile{}, problem).shape, problem.shape);
   const TensorTile tile{.m = 64, .n = 144, .consumers = 1, .cluster = 8, .transposed = true};
   const GemmProblem transposed = problem_of(tile, problem);
   EXPECT_EQ(transposed.shape, (MatmulShape{200, 100, 300}));
@@ -179,15 +181,15 @@ TEST(TensorTiles, AGridNumbersTheTilesOfBlocksThatHaveOne) {
   const auto last = [](const GemmProblem& problem) {
     return recorded_plan(gemm_variant("tensor_tiles"), problem, hopper()).steps.back();
   };
-  const Step transposed = last(product(1000, 1000, 1000));
+  const Step transposed = last(tensor_product(1000, 1000, 1000));
   EXPECT_EQ(transposed.launch.grid, (Dim3{16, 7}));
   EXPECT_EQ(transposed.launch.cluster, (Dim3{8}));
-  GemmProblem batches = product(256, 256, 1024);
+  GemmProblem batches = tensor_product(256, 256, 1024);
   batches.batch = 3;
   const Step batch = last(batches);
   EXPECT_EQ(batch.launch.grid.z, 3);
   for (const Step& step : {transposed, batch}) EXPECT_EQ(testing::constant(step, "ONE_TILE"), "1");
-  EXPECT_EQ(testing::constant(last(product(8192, 8192, 8192)), "ONE_TILE"), "0");
+  EXPECT_EQ(testing::constant(last(tensor_product(8192, 8192, 8192)), "ONE_TILE"), "0");
 }
 
 TEST(TensorTiles, AGridOfRectanglesHasTheirShape) {
@@ -206,7 +208,7 @@ TEST(TensorTiles, AGridOfRectanglesHasTheirShape) {
                                                          .transposed = true};
                               return prepare_tensor_tiles(device, problem, rectangle);
                             }};
-  const Step step = recorded_plan(variant, product(1000, 1000, 1000), hopper()).steps.back();
+  const Step step = recorded_plan(variant, tensor_product(1000, 1000, 1000), hopper()).steps.back();
   EXPECT_EQ(step.launch.grid, (Dim3{16, 6}));
   EXPECT_EQ(step.launch.cluster, (Dim3{4, 2}));
 }
@@ -228,10 +230,10 @@ TEST(TensorTiles, NoClusterIsWithoutATile) {
                               return prepare_tensor_tiles(device, problem, pair);
                             }};
   // 42 x 3 tiles: 42 pairs side by side, and 21 in the last column.
-  const Step odd = recorded_plan(variant, product(416, 5264, 456), hopper()).steps.back();
+  const Step odd = recorded_plan(variant, tensor_product(416, 5264, 456), hopper()).steps.back();
   EXPECT_EQ(odd.launch.grid, Dim3{2 * 63});
   EXPECT_EQ(odd.launch.cluster, Dim3{2});
-  const Step one = recorded_plan(variant, product(416, 1264, 456), hopper()).steps.back();
+  const Step one = recorded_plan(variant, tensor_product(416, 1264, 456), hopper()).steps.back();
   EXPECT_EQ(one.launch.grid, (Dim3{10, 4}));
   EXPECT_EQ(one.launch.cluster, (Dim3{1, 2}));
 }
@@ -240,33 +242,33 @@ TEST(TensorTiles, StoreByTheCopyEngineWhereRowsOfCAreWholeChunks) {
   const auto store = [](const GemmProblem& problem, const TensorTile& tile) {
     return layout_of(problem, tile).store;
   };
-  GemmProblem problem = product(4096, 4096, 4095);
+  GemmProblem problem = tensor_product(4096, 4096, 4095);
   EXPECT_EQ(store(problem, {}), Store::boxed);
   EXPECT_EQ(store(problem, {.splits = 2}), Store::partial);
   problem.beta = 1.0;
   EXPECT_EQ(store(problem, {}), Store::boxed) << "C arrives in the boxes that it leaves from";
   EXPECT_EQ(store(problem, {.m = 64, .n = 256, .panel = 4}), Store::boxed);
-  EXPECT_EQ(store(product(4096, 4095, 4096), {}), Store::rows);
-  EXPECT_EQ(store(product(4096, 4095, 4096), {.m = 64, .n = 256, .panel = 4}), Store::rows);
-  problem = product(100, 1001, 1000);
+  EXPECT_EQ(store(tensor_product(4096, 4095, 4096), {}), Store::rows);
+  EXPECT_EQ(store(tensor_product(4096, 4095, 4096), {.m = 64, .n = 256, .panel = 4}), Store::rows);
+  problem = tensor_product(100, 1001, 1000);
   problem.c.leading = 1008;
   EXPECT_EQ(store(problem, {}), Store::rows) << "a box would write into the gap";
 }
 
 TEST(TensorTiles, TheirPanelIsAllOfKOrRefused) {
-  GemmProblem problem = product(512, 512, 256);
+  GemmProblem problem = tensor_product(512, 512, 256);
   EXPECT_EQ(panel_tiles_refusal(problem, hopper()), std::nullopt);
-  EXPECT_THAT(panel_tiles_refusal(product(512, 512, 320), hopper()).value_or(""),
+  EXPECT_THAT(panel_tiles_refusal(tensor_product(512, 512, 320), hopper()).value_or(""),
               HasSubstr("k is 320"));
-  EXPECT_THAT(panel_tiles_refusal(product(512, 512, 0), hopper()).value_or(""),
+  EXPECT_THAT(panel_tiles_refusal(tensor_product(512, 512, 0), hopper()).value_or(""),
               HasSubstr("nothing"));
   EXPECT_THAT(panel_tiles_refusal(problem, testing::a100()).value_or(""), HasSubstr("9.0"));
 }
 
 TEST(TensorTiles, RowsOfAByClassesAreNotForPanels) {
-  const GemmProblem odd = product(65536, 8192, 255);
-  EXPECT_EQ(layout_of(odd, {.m = 64}).classes, 8);
-  const TileLayout layout = layout_of(odd, {.m = 64, .panel = 4});
+  const GemmProblem odd = tensor_product(65536, 8192, 255);
+  EXPECT_EQ(layout_of(odd, TensorTile{.m = 64}).classes, 8);
+  const TileLayout layout = layout_of(odd, TensorTile{.m = 64, .panel = 4});
   EXPECT_EQ(layout.classes, 1);
   EXPECT_TRUE(layout.a.repacked);
 }
@@ -281,7 +283,8 @@ TEST(TensorTiles, PanelsAreWalkedInEqualRanges) {
                                    {{64 * 132, 256, 64}, 132},
                                    {{3, 5, 7}, 1}}) {
     const MatmulShape& s = expected.shape;
-    const Plan plan = recorded_plan(gemm_variant("panel_tiles"), product(s.m, s.n, s.k), hopper());
+    const Plan plan =
+        recorded_plan(gemm_variant("panel_tiles"), tensor_product(s.m, s.n, s.k), hopper());
     const Launch& launch = plan.steps.back().launch;
     EXPECT_EQ(launch.grid, Dim3{expected.blocks}) << s.m;
     EXPECT_EQ(launch.block, Dim3{384});
@@ -295,16 +298,16 @@ std::string log_of(std::string_view variant, const GemmProblem& problem) {
 }
 
 TEST(TensorTilesKernels, CompileWithoutWarningsAndSpillNothing) {
-  GemmProblem epilogue = product(1024, 1024, 256, Precision::fp16);
+  GemmProblem epilogue = tensor_product(1024, 1024, 256, Precision::fp16);
   epilogue.b.order = Order::column_major;
   epilogue.c.type = DataType::float32;
   epilogue.beta = 1.0;
   epilogue.has_bias = true;
   epilogue.activation = Activation::gelu;
-  GemmProblem odd = product(1024, 1023, 99);
+  GemmProblem odd = tensor_product(1024, 1023, 99);
   for (const GemmProblem& problem :
-       {product(8192, 8192, 256), epilogue, odd, product(1000, 1000, 192),
-        product(8192, 8192, 128, Precision::tf32)}) {
+       {tensor_product(8192, 8192, 256), epilogue, odd, tensor_product(1000, 1000, 192),
+        tensor_product(8192, 8192, 128, Precision::tf32)}) {
     for (const std::string_view variant : {"panel_tiles", "tensor_tiles", "cluster"}) {
       SCOPED_TRACE(fmt::format("{} of {}", variant, problem.shape.n));
       const std::string log = log_of(variant, problem);
@@ -317,9 +320,9 @@ TEST(TensorTilesKernels, CompileWithoutWarningsAndSpillNothing) {
 
 // Tiles of few and of many sums for each thread.
 TEST(TensorTilesKernels, SpillNothingWhereThreadsFetchC) {
-  for (GemmProblem problem :
-       {product(8191, 8191, 1999), product(1722, 1675, 78), product(3638, 1345, 114),
-        product(4491, 3675, 88), product(235, 559, 405)}) {
+  for (GemmProblem problem : {tensor_product(8191, 8191, 1999), tensor_product(1722, 1675, 78),
+                              tensor_product(3638, 1345, 114), tensor_product(4491, 3675, 88),
+                              tensor_product(235, 559, 405)}) {
     problem.beta = 1.0;
     EXPECT_THAT(log_of("tensor_tiles", problem),
                 HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"))

@@ -65,7 +65,7 @@ TEST_P(TensorTilesEmulated, AreRightAndSilent) {
 
 // M,N,consumers,stages,cluster,splits,group,in_turn,boxes[,panel[,flags[,across]]]; a flag of 8:
 // transposed.
-const std::vector<TileCase> cases{
+const std::vector<TileCase> tile_cases{
     {.name = "AddsAllBoxes",
      .tile = "128,256,2,3,1,1,8,0,4",
      .shape = {136, 264, 136},
@@ -234,7 +234,7 @@ const std::vector<TileCase> cases{
     {.name = "ClusterOfFour", .tile = "64,256,1,4,4,1,8,0,2", .shape = {264, 264, 72}, .beta = 1.0},
 };
 
-INSTANTIATE_TEST_SUITE_P(Tiles, TensorTilesEmulated, ::testing::ValuesIn(cases),
+INSTANTIATE_TEST_SUITE_P(Tiles, TensorTilesEmulated, ::testing::ValuesIn(tile_cases),
                          [](const auto& of) { return of.param.name; });
 
 }  // namespace

@@ -16,36 +16,36 @@ using ::testing::HasSubstr;
 using testing::hopper;
 using ::testing::Not;
 
-GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k) {
+GemmProblem bf16_product(std::int64_t m, std::int64_t n, std::int64_t k) {
   return dense_problem({m, n, k}, Precision::bf16, DataType::bfloat16, DataType::bfloat16);
 }
 
-std::string refusal(const GemmProblem& problem) {
+std::string unaligned_refusal(const GemmProblem& problem) {
   return unaligned_rows_refusal(problem, hopper()).value_or("");
 }
 
 TEST(UnalignedRowsRefusal, SaysWhatItDoesNotTake) {
-  EXPECT_EQ(refusal(product(127, 8190, 4001)), "");
-  EXPECT_EQ(refusal(product(1, 1, 16)), "");
-  EXPECT_THAT(refusal(product(1, 1, 15)), HasSubstr("fewer than 16 rows"));
-  EXPECT_THAT(refusal(product(127, 8192, 4001)), HasSubstr("multiples of 16 bytes"));
-  EXPECT_THAT(refusal(product(3, 0, 70)), HasSubstr("nothing"));
-  GemmProblem problem = product(127, 8190, 4001);
+  EXPECT_EQ(unaligned_refusal(bf16_product(127, 8190, 4001)), "");
+  EXPECT_EQ(unaligned_refusal(bf16_product(1, 1, 16)), "");
+  EXPECT_THAT(unaligned_refusal(bf16_product(1, 1, 15)), HasSubstr("fewer than 16 rows"));
+  EXPECT_THAT(unaligned_refusal(bf16_product(127, 8192, 4001)), HasSubstr("multiples of 16 bytes"));
+  EXPECT_THAT(unaligned_refusal(bf16_product(3, 0, 70)), HasSubstr("nothing"));
+  GemmProblem problem = bf16_product(127, 8190, 4001);
   problem.a.order = Order::column_major;
-  EXPECT_THAT(refusal(problem), HasSubstr("row-major"));
-  problem = product(127, 8190, 4001);
+  EXPECT_THAT(unaligned_refusal(problem), HasSubstr("row-major"));
+  problem = bf16_product(127, 8190, 4001);
   problem.b.order = Order::column_major;
-  EXPECT_THAT(refusal(problem), HasSubstr("row-major"));
-  problem = product(127, 8190, 4001);
+  EXPECT_THAT(unaligned_refusal(problem), HasSubstr("row-major"));
+  problem = bf16_product(127, 8190, 4001);
   problem.batch = 2;
   problem.b.batch_stride = 8190 * 4001;
-  EXPECT_THAT(refusal(problem), HasSubstr("matrices of B"));
+  EXPECT_THAT(unaligned_refusal(problem), HasSubstr("matrices of B"));
   problem.b.batch_stride += 2;
-  EXPECT_EQ(refusal(problem), "");
+  EXPECT_EQ(unaligned_refusal(problem), "");
   const GemmProblem tf32 =
       dense_problem({127, 8190, 4001}, Precision::tf32, DataType::float32, DataType::float32);
-  EXPECT_THAT(refusal(tf32), HasSubstr("bf16"));
-  EXPECT_THAT(unaligned_rows_refusal(product(9, 9, 99), testing::a100()).value_or(""),
+  EXPECT_THAT(unaligned_refusal(tf32), HasSubstr("bf16"));
+  EXPECT_THAT(unaligned_rows_refusal(bf16_product(9, 9, 99), testing::a100()).value_or(""),
               HasSubstr("9.0"));
 }
 
@@ -54,7 +54,7 @@ Plan plan_of(const GemmProblem& problem) {
 }
 
 TEST(UnalignedRows, LaunchesFollowTheShape) {
-  const Plan plan = plan_of(product(127, 8190, 4001));
+  const Plan plan = plan_of(bf16_product(127, 8190, 4001));
   ASSERT_EQ(plan.steps.size(), 2u);
   EXPECT_EQ(plan.steps[0].kernel, "sort_columns");
   EXPECT_EQ(plan.steps[0].launch.grid.x, 127u);
@@ -66,10 +66,10 @@ TEST(UnalignedRows, LaunchesFollowTheShape) {
   EXPECT_TRUE(multiply.launch.overlaps_previous);
   EXPECT_LE(multiply.launch.shared_bytes, hopper().shared_bytes_per_block_optin);
 
-  const Plan odd = plan_of(product(300, 1023, 1023));
+  const Plan odd = plan_of(bf16_product(300, 1023, 1023));
   EXPECT_EQ(constant(odd.steps.back(), "B_IS_ODD"), "1");
   EXPECT_EQ(odd.steps.back().launch.grid.x, 2u * 3u * 8u);
-  const Plan few = plan_of(product(64, 8188, 4000));
+  const Plan few = plan_of(bf16_product(64, 8188, 4000));
   EXPECT_EQ(constant(few.steps.back(), "TILE_M"), "64");
   EXPECT_EQ(few.steps.back().launch.grid.x, 2u * 64u);
   EXPECT_LE(few.steps.back().launch.shared_bytes, hopper().shared_bytes_per_block_optin);
@@ -79,21 +79,22 @@ TEST(UnalignedRows, AreDispatchedWhereACopyOfBCostsMore) {
   const auto best = [](const GemmProblem& problem) {
     return best_gemm_variant(problem, hopper()).name;
   };
-  EXPECT_EQ(best(product(127, 8190, 4001)), "unaligned_rows");
-  EXPECT_EQ(best(product(127, 8191, 4001)), "unaligned_rows");
-  EXPECT_EQ(best(product(16, 8191, 2001)), "unaligned_rows");
-  EXPECT_EQ(best(product(128, 16380, 4001)), "unaligned_rows") << "two full rounds";
-  GemmProblem added_to = product(64, 8190, 4001);
+  EXPECT_EQ(best(bf16_product(127, 8190, 4001)), "unaligned_rows");
+  EXPECT_EQ(best(bf16_product(127, 8191, 4001)), "unaligned_rows");
+  EXPECT_EQ(best(bf16_product(16, 8191, 2001)), "unaligned_rows");
+  EXPECT_EQ(best(bf16_product(128, 16380, 4001)), "unaligned_rows") << "two full rounds";
+  GemmProblem added_to = bf16_product(64, 8190, 4001);
   added_to.beta = 0.5;
   EXPECT_EQ(best(added_to), "unaligned_rows");
-  GemmProblem short_and_added_to = product(67, 5406, 392);
+  GemmProblem short_and_added_to = bf16_product(67, 5406, 392);
   EXPECT_EQ(best(short_and_added_to), "unaligned_rows");
   short_and_added_to.beta = 0.5;
   EXPECT_EQ(best(short_and_added_to), "tensor_tiles") << "C is added slowly";
-  EXPECT_NE(best(product(127, 8192, 4001)), "unaligned_rows") << "aligned";
-  EXPECT_NE(best(product(100, 257, 65)), "unaligned_rows") << "a tie";
-  EXPECT_NE(best(product(1023, 1023, 1023)), "unaligned_rows");
-  EXPECT_NE(best(product(4095, 4097, 4099)), "unaligned_rows") << "a copy serves all rows of tiles";
+  EXPECT_NE(best(bf16_product(127, 8192, 4001)), "unaligned_rows") << "aligned";
+  EXPECT_NE(best(bf16_product(100, 257, 65)), "unaligned_rows") << "a tie";
+  EXPECT_NE(best(bf16_product(1023, 1023, 1023)), "unaligned_rows");
+  EXPECT_NE(best(bf16_product(4095, 4097, 4099)), "unaligned_rows")
+      << "a copy serves all rows of tiles";
 }
 
 std::string log_of(const GemmProblem& problem) {
@@ -104,7 +105,7 @@ TEST(UnalignedRowsKernel, CompilesWithoutWarningsAndSpillsNothing) {
   for (const std::int64_t n : {8190, 8191}) {
     for (const std::int64_t m : {64, 127}) {
       SCOPED_TRACE(fmt::format("{} x {}", m, n));
-      GemmProblem problem = product(m, n, 4001);
+      GemmProblem problem = bf16_product(m, n, 4001);
       const std::string log = log_of(problem);
       EXPECT_THAT(log, HasSubstr("0 bytes spill stores"));
       EXPECT_THAT(log, Not(HasSubstr("warning")));

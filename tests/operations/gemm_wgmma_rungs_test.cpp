@@ -20,42 +20,46 @@ constexpr std::string_view without_producer[] = {"wgmma", "wgmma_stages"};
 constexpr std::string_view rungs[] = {"wgmma",      "wgmma_stages", "specialised",
                                       "wide_tiles", "persistent",   "cluster"};
 
-GemmProblem product(const MatmulShape& shape, Precision precision = Precision::bf16,
-                    Order b_order = Order::row_major) {
+GemmProblem wgmma_product(const MatmulShape& shape, Precision precision = Precision::bf16,
+                          Order b_order = Order::row_major) {
   const DataType type = operand_type(precision);
   return dense_problem(shape, precision, type, type, Order::row_major, b_order);
 }
 
-std::string refusal(const GemmProblem& problem) {
+std::string refusal_of_wgmma(const GemmProblem& problem) {
   return wgmma_refusal(problem, hopper()).value_or("");
 }
 
 TEST(WgmmaRungs, TakeAlignedRowsAndNoOthers) {
-  EXPECT_EQ(refusal(product({3, 8, 16})), "");
-  EXPECT_EQ(refusal(product({3, 5, 16}, Precision::bf16, Order::column_major)), "");
-  EXPECT_EQ(refusal(product({3, 5, 4}, Precision::tf32, Order::column_major)), "");
-  EXPECT_EQ(refusal(product({3, 5, 4}, Precision::tf32)), "") << "B is transposed first";
-  EXPECT_THAT(refusal(product({3, 8, 15})), HasSubstr("rows of A must be multiples of 16 bytes"));
-  EXPECT_THAT(refusal(product({8192, 8, 8191})), HasSubstr("rows of A"));
-  EXPECT_THAT(refusal(product({3, 9, 16})), HasSubstr("rows of B must be multiples of 16 bytes"));
-  EXPECT_THAT(refusal(product({3, 8, 5}, Precision::tf32)), HasSubstr("rows of A"));
+  EXPECT_EQ(refusal_of_wgmma(wgmma_product({3, 8, 16})), "");
+  EXPECT_EQ(refusal_of_wgmma(wgmma_product({3, 5, 16}, Precision::bf16, Order::column_major)), "");
+  EXPECT_EQ(refusal_of_wgmma(wgmma_product({3, 5, 4}, Precision::tf32, Order::column_major)), "");
+  EXPECT_EQ(refusal_of_wgmma(wgmma_product({3, 5, 4}, Precision::tf32)), "")
+      << "B is transposed first";
+  EXPECT_THAT(refusal_of_wgmma(wgmma_product({3, 8, 15})),
+              HasSubstr("rows of A must be multiples of 16 bytes"));
+  EXPECT_THAT(refusal_of_wgmma(wgmma_product({8192, 8, 8191})), HasSubstr("rows of A"));
+  EXPECT_THAT(refusal_of_wgmma(wgmma_product({3, 9, 16})),
+              HasSubstr("rows of B must be multiples of 16 bytes"));
+  EXPECT_THAT(refusal_of_wgmma(wgmma_product({3, 8, 5}, Precision::tf32)), HasSubstr("rows of A"));
 }
 
 TEST(WgmmaRungs, RefuseWhatTensorTilesRefusesAndAByColumns) {
-  GemmProblem problem = product({16, 16, 16});
+  GemmProblem problem = wgmma_product({16, 16, 16});
   problem.a.order = Order::column_major;
-  EXPECT_THAT(refusal(problem), HasSubstr("A must be row-major"));
-  EXPECT_THAT(refusal(product({16, 16, 16}, Precision::fp32)), HasSubstr("tf32"));
-  EXPECT_THAT(refusal(product({16, 16, 0})), HasSubstr("nothing"));
-  EXPECT_THAT(wgmma_refusal(product({16, 16, 16}), testing::a100()).value_or(""), HasSubstr("9.0"));
+  EXPECT_THAT(refusal_of_wgmma(problem), HasSubstr("A must be row-major"));
+  EXPECT_THAT(refusal_of_wgmma(wgmma_product({16, 16, 16}, Precision::fp32)), HasSubstr("tf32"));
+  EXPECT_THAT(refusal_of_wgmma(wgmma_product({16, 16, 0})), HasSubstr("nothing"));
+  EXPECT_THAT(wgmma_refusal(wgmma_product({16, 16, 16}), testing::a100()).value_or(""),
+              HasSubstr("9.0"));
 }
 
 TEST(WgmmaRungs, MatricesOfABatchMustBeAligned) {
-  GemmProblem problem = product({3, 8, 16});
+  GemmProblem problem = wgmma_product({3, 8, 16});
   problem.batch = 2;
-  EXPECT_EQ(refusal(problem), "");
+  EXPECT_EQ(refusal_of_wgmma(problem), "");
   problem.a.batch_stride += 4;
-  EXPECT_THAT(refusal(problem), HasSubstr("rows of A"));
+  EXPECT_THAT(refusal_of_wgmma(problem), HasSubstr("rows of A"));
 }
 
 TEST(WgmmaRungs, LaunchWhatTheirNamesSay) {
@@ -63,7 +67,7 @@ TEST(WgmmaRungs, LaunchWhatTheirNamesSay) {
     std::string_view name;
     std::uint32_t blocks, threads, cluster;
   };
-  const GemmProblem problem = product({8192, 8192, 8192});
+  const GemmProblem problem = wgmma_product({8192, 8192, 8192});
   for (const Expected& expected : {Expected{"wgmma", 128 * 64, 128, 1},
                                    {"wgmma_stages", 64 * 64, 256, 1},
                                    {"specialised", 64 * 64, 384, 1},
@@ -82,7 +86,7 @@ TEST(WgmmaRungs, LaunchWhatTheirNamesSay) {
 }
 
 TEST(WgmmaRungs, CoverEveryTileOfEveryMatrix) {
-  GemmProblem problem = product({129, 136, 200});
+  GemmProblem problem = wgmma_product({129, 136, 200});
   problem.batch = 3;
   for (const auto& [name, blocks] : {std::pair{"wgmma", 3 * 2}, {"wgmma_stages", 2 * 2}}) {
     const Plan plan = recorded_plan(gemm_variant(name), problem, hopper());
@@ -95,18 +99,18 @@ TEST(WgmmaRungs, AreGivenToNobodyWhoDidNotAsk) {
     const std::string_view best = best_gemm_variant(of.problem, hopper()).name;
     EXPECT_EQ(std::count(std::begin(rungs), std::end(rungs), best), 0) << best << " " << of.text;
   }
-  EXPECT_EQ(best_gemm_variant(product({4096, 4096, 4096}), hopper()).name, "tensor_tiles");
+  EXPECT_EQ(best_gemm_variant(wgmma_product({4096, 4096, 4096}), hopper()).name, "tensor_tiles");
 }
 
 TEST(WgmmaRungs, CompileWithoutWarningsAndSpillNothing) {
-  GemmProblem epilogue = product({256, 256, 256}, Precision::fp16, Order::column_major);
+  GemmProblem epilogue = wgmma_product({256, 256, 256}, Precision::fp16, Order::column_major);
   epilogue.c.type = DataType::float32;
   epilogue.beta = 1.0;
   epilogue.has_bias = true;
   epilogue.activation = Activation::gelu;
   for (const std::string_view name : without_producer) {
-    for (const GemmProblem& problem :
-         {product({256, 256, 256}), epilogue, product({256, 256, 256}, Precision::tf32)}) {
+    for (const GemmProblem& problem : {wgmma_product({256, 256, 256}), epilogue,
+                                       wgmma_product({256, 256, 256}, Precision::tf32)}) {
       const Step step = recorded_plan(gemm_variant(name), problem, hopper()).steps.back();
       const std::string log = testing::compiler_log(step.source, step.defines);
       SCOPED_TRACE(name);

@@ -12,19 +12,19 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Case {
+struct KernelCase {
   const MatmulVariant* variant;
   DeviceProperties device;
   DataType element = DataType::float32;
 };
 
-std::string name_of_case(const Case& c) {
+std::string name_of_case(const KernelCase& c) {
   return fmt::format("{}_{}{}{}", c.variant->name, c.device.compute_major, c.device.compute_minor,
                      c.element == DataType::float64 ? "_float64" : "");
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<KernelCase> kernel_cases() {
+  std::vector<KernelCase> all;
   for (const MatmulVariant& variant : matmul_variants()) {
     if (variant.row->form != MatmulForm::kernel) continue;
     for (const DeviceProperties& device : {testing::t4(), testing::a100(), testing::h200()}) {
@@ -36,7 +36,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-class Kernels : public ::testing::TestWithParam<Case> {};
+class Kernels : public ::testing::TestWithParam<KernelCase> {};
 
 TEST_P(Kernels, CompileWithoutWarningsAndSpillNothing) {
   const auto& [variant, device, element] = GetParam();
@@ -53,7 +53,7 @@ TEST_P(Kernels, CompileWithoutWarningsAndSpillNothing) {
               HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Matmul, Kernels, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Matmul, Kernels, ::testing::ValuesIn(kernel_cases()),
                          [](const auto& of) { return name_of_case(of.param); });
 
 }  // namespace

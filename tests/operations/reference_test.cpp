@@ -20,13 +20,13 @@ std::vector<float> floats(const TestMatrix& matrix) {
   return values;
 }
 
-constexpr MatmulShape shapes[] = {{1, 1, 1}, {1, 7, 5},    {7, 1, 5},    {5, 7, 1},
-                                  {2, 3, 0}, {13, 17, 19}, {64, 64, 64}, {31, 65, 127}};
+constexpr MatmulShape reference_shapes[] = {{1, 1, 1}, {1, 7, 5},    {7, 1, 5},    {5, 7, 1},
+                                            {2, 3, 0}, {13, 17, 19}, {64, 64, 64}, {31, 65, 127}};
 
 // The reference sums in double and rounds once: only the last bit of a float may differ from the
 // long double sum, and only near a tie.
 TEST(Reference, RoundsTheExactSumOnce) {
-  for (const MatmulShape& s : shapes) {
+  for (const MatmulShape& s : reference_shapes) {
     TestMatrix a(DataType::float32, s.m, s.k), b(DataType::float32, s.k, s.n);
     a.fill_random(1);
     b.fill_random(2);
@@ -79,7 +79,7 @@ class Blas : public ::testing::TestWithParam<std::tuple<DataType, Order, Order, 
 TEST_P(Blas, IsWithinTheBoundInEveryOrderAndLeavesGapsAlone) {
   const auto [type, a_order, b_order, c_order] = GetParam();
   const double u = type == DataType::float64 ? 0x1p-53 : 0x1p-24;
-  for (const MatmulShape& s : shapes) {
+  for (const MatmulShape& s : reference_shapes) {
     TestMatrix a(type, s.m, s.k, a_order, 3), b(type, s.k, s.n, b_order, 1),
         c(type, s.m, s.n, c_order, 2);
     a.fill_random(3);
@@ -111,11 +111,11 @@ TEST_P(Blas, Accumulates) {
   }
 }
 
-constexpr Order both[] = {Order::row_major, Order::column_major};
 INSTANTIATE_TEST_SUITE_P(Orders, Blas,
                          ::testing::Combine(::testing::Values(DataType::float32, DataType::float64),
-                                            ::testing::ValuesIn(both), ::testing::ValuesIn(both),
-                                            ::testing::ValuesIn(both)));
+                                            ::testing::ValuesIn(testing::both_orders),
+                                            ::testing::ValuesIn(testing::both_orders),
+                                            ::testing::ValuesIn(testing::both_orders)));
 
 TEST(Blas32BitLimits, AreAnError) {
   const float x = 0;

@@ -20,24 +20,24 @@ using testing::read_file;
 using testing::TemporaryFolder;
 using testing::write_file;
 
-const TunedProduct product{.variant = "tensor_tiles",
-                           .plan = "tile 128x256",
-                           .note = "128x256x4",
-                           .ms = 0.125,
-                           .model = "tensor_tiles 256x128x4",
-                           .model_ms = 0.25};
+const TunedProduct tuned_product{.variant = "tensor_tiles",
+                                 .plan = "tile 128x256",
+                                 .note = "128x256x4",
+                                 .ms = 0.125,
+                                 .model = "tensor_tiles 256x128x4",
+                                 .model_ms = 0.25};
 
 TEST(TunedProducts, AreReadAsTheyWereKept) {
   const TemporaryFolder folder;
   const std::string file = folder / "deeper/gpu.json";
-  TunedProducts(file, "a GPU").keep("one", product);
-  TunedProduct other = product;
+  TunedProducts(file, "a GPU").keep("one", tuned_product);
+  TunedProduct other = tuned_product;
   other.plan = "";
   TunedProducts writer(file, "a GPU");
   writer.keep("other", other);
   const TunedProducts another(file);
   for (const TunedProducts* reader : {static_cast<const TunedProducts*>(&writer), &another}) {
-    EXPECT_EQ(reader->find("one"), product);
+    EXPECT_EQ(reader->find("one"), tuned_product);
     EXPECT_EQ(reader->find("other"), other);
     EXPECT_EQ(reader->find("on"), std::nullopt);
     EXPECT_EQ(reader->all().size(), 2u);
@@ -50,8 +50,8 @@ TEST(TunedProducts, AreReadAsTheyWereKept) {
 TEST(TunedProducts, ANewResultTakesThePlaceOfTheOld) {
   const TemporaryFolder folder;
   TunedProducts products(folder / "gpu.json");
-  products.keep("one", product);
-  TunedProduct better = product;
+  products.keep("one", tuned_product);
+  TunedProduct better = tuned_product;
   better.ms = 0.1;
   products.keep("one", better);
   EXPECT_EQ(TunedProducts(folder / "gpu.json").find("one"), better);
@@ -69,7 +69,7 @@ TEST(TunedProducts, WithoutAFileThereAreNoneAndNothingIsSaid) {
 TEST(TunedProducts, AFileCutShortAnywhereIsOneLineAndEmpty) {
   const TemporaryFolder folder;
   const std::string file = folder / "gpu.json";
-  TunedProducts(file, "a GPU").keep("one", product);
+  TunedProducts(file, "a GPU").keep("one", tuned_product);
   const std::string whole = read_file(file);
   for (std::size_t length = 0; length + 2 < whole.size(); ++length) {
     write_file(file, whole.substr(0, length));
@@ -83,7 +83,7 @@ TEST(TunedProducts, AFileCutShortAnywhereIsOneLineAndEmpty) {
 TEST(TunedProducts, WrongTypesAndValuesAreDamage) {
   const TemporaryFolder folder;
   const std::string file = folder / "gpu.json";
-  TunedProducts(file, "a GPU").keep("one", product);
+  TunedProducts(file, "a GPU").keep("one", tuned_product);
   const std::string whole = read_file(file);
   for (const auto& [from, to] : {std::pair{"\"tensor_tiles\"", "7"},
                                  {"0.125", "-1"},
@@ -112,15 +112,15 @@ TEST(TunedProducts, ADamagedFileIsWrittenAnew) {
   const std::string file = folder / "gpu.json";
   write_file(file, "{");
   TunedProducts products(file);
-  products.keep("one", product);
+  products.keep("one", tuned_product);
   EXPECT_EQ(products.trouble(), "");
-  EXPECT_EQ(TunedProducts(file).find("one"), product);
+  EXPECT_EQ(TunedProducts(file).find("one"), tuned_product);
 }
 
 TEST(TunedProducts, TimesOfOtherKernelsAreNotUsed) {
   const TemporaryFolder folder;
   const std::string file = folder / "gpu.json";
-  TunedProducts(file).keep("one", product);
+  TunedProducts(file).keep("one", tuned_product);
   std::string changed = read_file(file);
   changed.replace(changed.find(kernels_version()), 4, "0000");
   write_file(file, changed);
@@ -128,7 +128,7 @@ TEST(TunedProducts, TimesOfOtherKernelsAreNotUsed) {
   EXPECT_TRUE(products.all().empty());
   EXPECT_TRUE(products.is_stale());
   EXPECT_EQ(products.trouble(), "") << "an upgrade is no damage";
-  products.keep("other", product);
+  products.keep("other", tuned_product);
   EXPECT_FALSE(products.is_stale());
   EXPECT_EQ(TunedProducts(file).all().size(), 1u);
 }
@@ -143,7 +143,8 @@ TEST(TunedProducts, SeveralWritersLoseNothing) {
     for (int t = 0; t < threads; ++t) {
       writers.emplace_back([&, t] {
         TunedProducts products(file, "a GPU");
-        for (int i = 0; i < each; ++i) products.keep(fmt::format("{} {} {}", p, t, i), product);
+        for (int i = 0; i < each; ++i)
+          products.keep(fmt::format("{} {} {}", p, t, i), tuned_product);
       });
     }
     for (std::thread& writer : writers) writer.join();
@@ -162,7 +163,7 @@ TEST(TunedProducts, AreForgottenByName) {
   const TemporaryFolder folder;
   const std::string file = folder / "gpu.json";
   TunedProducts products(file);
-  for (const char* key : {"one", "two", "three"}) products.keep(key, product);
+  for (const char* key : {"one", "two", "three"}) products.keep(key, tuned_product);
   EXPECT_EQ(products.forget([](const std::string& key) { return key != "two"; }), 2u);
   EXPECT_EQ(products.all().size(), 1u);
   EXPECT_EQ(TunedProducts(file).all().size(), 1u);
@@ -174,7 +175,7 @@ TEST(TunedProducts, ToForgetDeletesADamagedFileAndLeavesThatOfAnotherVersion) {
   const TemporaryFolder folder;
   const std::string file = folder / "gpu.json";
   const auto everything = [](const std::string&) { return true; };
-  TunedProducts(file).keep("one", product);
+  TunedProducts(file).keep("one", tuned_product);
   std::string other_version = read_file(file);
   other_version.replace(other_version.find(kernels_version()), 4, "0000");
   write_file(file, other_version);
@@ -187,9 +188,9 @@ TEST(TunedProducts, ToForgetDeletesADamagedFileAndLeavesThatOfAnotherVersion) {
 
 TEST(TunedProducts, AFolderThatCannotBeWrittenIsAnError) {
   TunedProducts nowhere({}), refused("/dev/null/tuned/gpu.json");
-  EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { nowhere.keep("one", product); }),
+  EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { nowhere.keep("one", tuned_product); }),
               HasSubstr("set TILESCOPE_CACHE to a folder"));
-  EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { refused.keep("one", product); }),
+  EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { refused.keep("one", tuned_product); }),
               HasSubstr("set TILESCOPE_CACHE to a folder that can be written"));
 }
 

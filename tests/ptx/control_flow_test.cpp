@@ -8,7 +8,7 @@
 namespace tilescope::ptx {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 ControlFlow flow_of(std::string_view body) {
   return build_control_flow(parse_kernel(body).functions[0]);

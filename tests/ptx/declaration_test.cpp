@@ -3,12 +3,8 @@
 namespace tilescope::ptx {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-
-const Variable& variable(const Module& module, std::string_view name) {
-  return module.variables.at(module.find_variable(name));
-}
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(Variables, TypesSizesAndAlignment) {
   const Module module = parse_text(R"(

@@ -4,8 +4,8 @@
 namespace tilescope::ptx {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(Functions, DeclarationAndDefinitionAreOne) {
   const Module module = parse_text(R"(

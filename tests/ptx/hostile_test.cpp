@@ -6,8 +6,8 @@
 namespace tilescope::ptx {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string repeated(std::string_view text, std::size_t count) {
   std::string all;

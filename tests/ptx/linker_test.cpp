@@ -3,14 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "ptx/module_parser.hpp"
+#include "parse_text.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tilescope::ptx {
 namespace {
 
 using ::testing::ElementsAre;
-using testing::error_of;
 using ::testing::HasSubstr;
 
 Module linked(const std::vector<std::string>& texts) {
@@ -22,10 +21,7 @@ Module linked(const std::vector<std::string>& texts) {
   return link(std::move(units));
 }
 std::string refusal(const std::vector<std::string>& texts) {
-  return error_of(ErrorKind::bad_input, [&] { linked(texts); });
-}
-const Variable& variable(const Module& module, std::string_view name) {
-  return module.variables.at(module.find_variable(name));
+  return testing::error_of(ErrorKind::bad_input, [&] { linked(texts); });
 }
 const Function& function(const Module& module, std::string_view name) {
   return module.functions.at(module.find_function(name));

@@ -7,8 +7,8 @@ namespace tilescope::ptx {
 namespace {
 
 using Kind = Operand::Kind;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// The instructions of a kernel, as printed.
 std::vector<std::string> printed(std::string_view body) {
@@ -157,7 +157,7 @@ TEST(Operand, SpecialRegisters) {
   EXPECT_EQ(code[1].operands[1].bits, 7u);
   for (const char* name : {"%tid.w", "%tid", "%envreg32", "%pm8", "%envreg07", "%nothing"}) {
     EXPECT_THAT(error_of(kernel("mov.u32 %r1, " + std::string(name) + ";")),
-                testing::HasSubstr("is not declared"))
+                ::testing::HasSubstr("is not declared"))
         << name;
   }
 }
@@ -266,7 +266,8 @@ constexpr struct {
 TEST(Operand, ClassesAreChecked) {
   for (const auto& each : kCases) {
     const std::string error = error_of(kernel(each.wrong));
-    EXPECT_THAT(error, testing::HasSubstr("t.ptx:10: " + std::string(each.operand))) << each.wrong;
+    EXPECT_THAT(error, ::testing::HasSubstr("t.ptx:10: " + std::string(each.operand)))
+        << each.wrong;
     EXPECT_EQ(error.find('\n'), std::string::npos) << error;
     EXPECT_EQ(error_of(kernel(each.right)), "") << each.right;
   }

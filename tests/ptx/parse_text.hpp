@@ -37,6 +37,10 @@ inline Module parse_kernel(std::string_view body) {
   return parse(kernel(body), "t.ptx");
 }
 
+inline const Variable& variable(const Module& module, std::string_view name) {
+  return module.variables.at(module.find_variable(name));
+}
+
 /// The error of parsing `text`; "" if it parses.
 inline std::string error_of(std::string_view text) {
   try {

@@ -23,7 +23,7 @@ Module fixture(const std::string& name) {
   return parse(read(name), name);
 }
 
-class Fixture : public testing::TestWithParam<const char*> {};
+class Fixture : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Fixture, IsReadWithoutAnythingUnknown) {
   const Module module = fixture(GetParam());
@@ -77,9 +77,9 @@ TEST_P(Fixture, SurvivesDamage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ptx, Fixture,
-                         testing::Values("arithmetic_80.ptx", "calls_90.ptx", "data_90.ptx",
-                                         "hopper_90.ptx", "matrix_75.ptx", "matrix_90.ptx",
-                                         "memory_90.ptx", "tile_90.ptx", "warp_80.ptx"),
+                         ::testing::Values("arithmetic_80.ptx", "calls_90.ptx", "data_90.ptx",
+                                           "hopper_90.ptx", "matrix_75.ptx", "matrix_90.ptx",
+                                           "memory_90.ptx", "tile_90.ptx", "warp_80.ptx"),
                          [](const auto& each) {
                            const std::string name = each.param;
                            return name.substr(0, name.find('.'));

@@ -11,6 +11,8 @@
 
 namespace tilescope::testing {
 
+inline constexpr Order both_orders[] = {Order::row_major, Order::column_major};
+
 /// A matrix that owns its elements. Between its vectors lie `gap` unused elements: bytes of 0xAB,
 /// which must never change.
 class TestMatrix {
