@@ -1,6 +1,8 @@
 """Complete CUDA programs and their faulty twins under `tilescope run` and `tilescope check`.
 
-README.md describes the folders. `--shard I/N` runs every N-th of them, from the I-th on.
+README.md describes the folders. `--shard I/N` runs every N-th of them, from the I-th on. Of the
+twins of a program these are checked: the first, and each that is the first of any program with its
+kind of finding; `--all` checks all of them.
 """
 
 import json
@@ -45,6 +47,17 @@ def programs():
     return [Program(path.parent) for path in sorted(HERE.glob("*/good.cu"))]
 
 
+def chosen_twins():
+    """The twins that are checked without `--all`, as (folder's name, mistake)."""
+    chosen, kinds = set(), set()
+    for program in programs():
+        for number, (mistake, expected) in enumerate(program.faulty.items()):
+            if number == 0 or expected["kind"] not in kinds:
+                chosen.add((program.folder.name, mistake))
+            kinds.add(expected["kind"])
+    return chosen
+
+
 def tilescope(*arguments):
     """Runs the command in a fresh folder; also gives the sizes of the files it leaves there."""
     with tempfile.TemporaryDirectory(prefix="tilescope.") as folder:
@@ -81,6 +94,13 @@ class Folders(unittest.TestCase):
             for mistake in there:
                 source = program.twin(mistake)[0].read_text()
                 self.assertEqual(source.count("// MISTAKE"), 1, f"{program.folder.name}/{mistake}")
+
+    def test_every_program_and_every_kind_has_a_chosen_twin(self):
+        twins = {(program.folder.name, mistake): expected["kind"] for program in programs()
+                 for mistake, expected in program.faulty.items()}
+        chosen = chosen_twins()
+        self.assertEqual({name for name, _ in chosen}, {name for name, _ in twins})
+        self.assertEqual({twins[twin] for twin in chosen}, set(twins.values()))
 
 
 @unittest.skipUnless(NVCC, "nvcc is not installed, which compiles whole programs")
@@ -126,13 +146,14 @@ class Programs(unittest.TestCase):
         self.assertEqual(done.returncode, expected.get("exit", 0 if notes_only else 1), seen)
 
 
-def add_tests(program):
+def add_tests(program, twins):
     name = program.folder.name
     setattr(Programs, f"test_{name}_run", lambda self: self.run_good(program))
     setattr(Programs, f"test_{name}_check", lambda self: self.check_good(program))
     for mistake in program.faulty:
-        setattr(Programs, f"test_{name}_{mistake}",
-                lambda self, mistake=mistake: self.check_faulty(program, mistake))
+        if twins is None or (name, mistake) in twins:
+            setattr(Programs, f"test_{name}_{mistake}",
+                    lambda self, mistake=mistake: self.check_faulty(program, mistake))
 
 
 if __name__ == "__main__":
@@ -140,6 +161,9 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--shard"]:
         first, step = map(int, sys.argv[2].split("/"))
         del sys.argv[1:3]
+    every = "--all" in sys.argv
+    if every:
+        sys.argv.remove("--all")
     for each in programs()[first::step]:
-        add_tests(each)
+        add_tests(each, None if every else chosen_twins())
     unittest.main()
