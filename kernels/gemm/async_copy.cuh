@@ -3,11 +3,12 @@
 
 #include "barrier.cuh"
 
-// `size` bytes, 4, 8 or 16, which both addresses are multiples of; zeros unless `exists`, which reads
-// nothing.
+// `size` bytes, 4, 8 or 16, which both addresses are multiples of; zeros, and nothing is read,
+// unless `exists`. Before sm_80 there are no such copies: they pass through registers at once.
 template <int size>
 __device__ inline void copy_async(unsigned to_shared, const void* from_global, bool exists) {
   static_assert(size == 4 || size == 8 || size == 16, "sizes of cp.async");
+#if __CUDA_ARCH__ >= 800
   if (size == 16) {
     asm volatile(
         "{\n"
@@ -27,6 +28,15 @@ __device__ inline void copy_async(unsigned to_shared, const void* from_global, b
         "l"(from_global), "r"(static_cast<unsigned>(exists)), "n"(size)
         : "memory");
   }
+#else
+#pragma unroll
+  for (int byte = 0; byte < size; byte += 4) {
+    const auto* const word =
+        reinterpret_cast<const unsigned*>(static_cast<const char*>(from_global) + byte);
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(to_shared + byte), "r"(exists ? *word : 0U)
+                 : "memory");
+  }
+#endif
 }
 
 // 16 bytes, of which the first `bytes` are read and the rest is zero.
@@ -36,7 +46,7 @@ __device__ inline void copy_async_partly(unsigned to_shared, const void* from_gl
                : "memory");
 }
 
-// A GPU before sm_80 has no such copies, and nothing to wait for.
+// Before sm_80 there is nothing to wait for.
 __device__ inline void commit_copies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");

@@ -52,11 +52,7 @@ class BlockStore {
     if (!reads_c) return;
     each_chunk([&](int i, C_TYPE* at, int, int) {
       uint4* const to = old_ + i * threads + threadIdx.x;
-#if __CUDA_ARCH__ >= 800
       copy_async<16>(shared_address(to), at, true);
-#else
-      *to = *reinterpret_cast<const uint4*>(at);
-#endif
     });
     each_single([&](int, C_TYPE* at, int, int) {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(at));

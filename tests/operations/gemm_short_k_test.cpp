@@ -30,8 +30,15 @@ class GemmShortK : public ::testing::Test {
     const GemmCase of = generator_.filled(problem);
     return defects(of, run_gemm(*emulated_, gemm_variant("short_k"), of), false);
   }
-  ShortKTile tile_of(const MatmulShape& shape) const {
-    return short_k_tile(short_k_problem(shape), emulated_->properties());
+  std::string defects_of(const GemmProblem& problem, const ShortKPlan& plan) {
+    static ShortKPlan taken;
+    taken = plan;
+    GemmVariant variant = gemm_variant("short_k");
+    variant.prepare = [](Device& device, const GemmProblem& of) {
+      return prepare_short_k(device, of, taken);
+    };
+    const GemmCase of = generator_.filled(problem);
+    return defects(of, run_gemm(*emulated_, variant, of), false);
   }
 
   std::shared_ptr<device::EmulatedDevice> emulated_ =
@@ -54,20 +61,18 @@ TEST_F(GemmShortK, ExtentsAroundTilesAndSteps) {
   }
 }
 
-TEST_F(GemmShortK, EveryTile) {
-  const std::pair<MatmulShape, int> cases[] = {
-      {{90, 70, 20}, 32}, {{400, 700, 18}, 64}, {{500, 900, 20}, 64}, {{700, 1300, 18}, 128}};
-  for (const auto& [shape, columns] : cases) {
-    ASSERT_EQ(tile_of(shape).columns, columns) << shape.m;
-    for (const Order order : both_orders) {
-      GemmProblem problem = short_k_problem(shape, order, order);
-      problem.beta = 0.5;
-      problem.has_bias = true;
-      EXPECT_EQ(defects_of(problem), "");
+// Words that are turned on their way, and chunks that are copied as they lie.
+TEST_F(GemmShortK, EveryPlan) {
+  for (const auto& [shape, order] : {std::pair{MatmulShape{131, 141, 21}, Order::row_major},
+                                     {MatmulShape{136, 140, 72}, Order::column_major}}) {
+    GemmProblem problem = short_k_problem(shape, order, Order::row_major);
+    problem.beta = 0.5;
+    problem.has_bias = true;
+    for (const ShortKPlan& plan : short_k_plan_candidates(problem, emulated_->properties())) {
+      EXPECT_EQ(defects_of(problem, plan), "")
+          << plan.tile.rows() << " x " << plan.tile.columns() << ", " << plan.tile.slices;
     }
   }
-  EXPECT_EQ(tile_of({400, 700, 18}).rows, 32);
-  EXPECT_EQ(tile_of({500, 900, 18}).rows, 64);
 }
 
 TEST_F(GemmShortK, EpilogueAndBatches) {
@@ -120,39 +125,50 @@ TEST(ShortK, RefusesWhatItCannotDo) {
 }
 
 TEST(ShortK, PaysWhereKIsShort) {
-  EXPECT_TRUE(short_k_pays(short_k_problem({512, 512, 64}), h200()));
-  EXPECT_FALSE(short_k_pays(short_k_problem({512, 512, 80}), h200()));
-  EXPECT_FALSE(short_k_pays(short_k_problem({512, 512, 64}), a100())) << "not measured";
-  EXPECT_TRUE(short_k_pays(short_k_problem({2048, 2048, 24}), h200()));
-  EXPECT_FALSE(short_k_pays(short_k_problem({2048, 2048, 64}), h200()));
-  GemmProblem along_k = short_k_problem({2048, 2048, 64});
-  along_k.b.order = Order::column_major;
-  along_k.b.leading = along_k.shape.k;
-  EXPECT_TRUE(short_k_pays(along_k, h200()));
-  GemmProblem odd = short_k_problem({2047, 2049, 71});
-  EXPECT_TRUE(short_k_pays(odd, h200()));
-  odd.shape.k = 101;
-  EXPECT_FALSE(short_k_pays(odd, h200()));
-  odd.beta = 1.0;
-  EXPECT_TRUE(short_k_pays(odd, h200()));
-  odd.shape.k = 201;
-  EXPECT_FALSE(short_k_pays(odd, h200()));
+  const auto pays = [](const GemmProblem& problem, const DeviceProperties& device) {
+    return gemm_variant("short_k").pays(problem, device);
+  };
+  EXPECT_TRUE(pays(short_k_problem({512, 512, 64}), h200()));
+  EXPECT_FALSE(pays(short_k_problem({512, 512, 64}), a100())) << "not measured";
+  EXPECT_FALSE(pays(short_k_problem({512, 512, 4096}), h200()));
+  EXPECT_TRUE(pays(short_k_problem({2048, 2048, 24}), h200()));
+  EXPECT_FALSE(pays(short_k_problem({2048, 2048, 512}), h200()));
+  // Where rows begin anywhere, ffma_tiles copies operands first, or words one by one.
+  EXPECT_FALSE(pays(short_k_problem({2048, 2048, 200}, Order::column_major), h200()));
+  EXPECT_TRUE(pays(short_k_problem({2047, 2049, 201}, Order::column_major), h200()));
+  GemmProblem added = short_k_problem({1024, 1024, 512});
+  EXPECT_FALSE(pays(added, h200()));
+  EXPECT_FALSE(pays(short_k_problem({4095, 4097, 4099}), h200()));
+}
+
+// A small C has many small tiles, a large one large tiles, and slices are for few tiles.
+TEST(ShortK, TilesFillTheSMs) {
+  const auto tile = [](const MatmulShape& shape) {
+    return short_k_plan_candidates(short_k_problem(shape), h200()).front().tile;
+  };
+  EXPECT_EQ(tile({100, 100, 100}).rows(), 16);
+  EXPECT_GT(tile({100, 100, 100}).slices, 1);
+  EXPECT_EQ(tile({4000, 4000, 100}).columns(), 128);
+  EXPECT_EQ(tile({4000, 4000, 100}).slices, 1);
 }
 
 TEST(ShortK, CompilesWithoutWarningsAndSpillsNothing) {
   for (const DeviceProperties& device : {t4(), a100(), h200()}) {
-    for (const std::int64_t size : {64, 512, 800, 4096}) {
-      for (const Order order : both_orders) {
-        for (const RowsBy rows : {RowsBy::chunks, RowsBy::elements}) {
-          GemmProblem problem = short_k_problem({size, size, 40}, order, order);
-          problem.beta = 1.0;
-          problem.has_bias = true;
-          problem.activation = Activation::gelu;
-          const KernelRequest request = short_k_request(problem, device, {.a = rows, .b = rows});
-          const compile::Program program = compiled(request, device);
+    for (const Order order : both_orders) {
+      for (const RowsBy rows : {RowsBy::chunks, RowsBy::elements}) {
+        // The dispatcher takes it on Hopper alone.
+        if (device.compute_major < 9 && rows == RowsBy::chunks) continue;
+        GemmProblem problem = short_k_problem({512, 512, 40}, order, order);
+        problem.beta = 1.0;
+        problem.has_bias = true;
+        problem.activation = Activation::gelu;
+        for (const ShortKPlan& plan : short_k_plan_candidates(problem, device)) {
+          const ChunkAccess access{.a = rows, .b = rows, .c_quads = rows == RowsBy::chunks};
+          const compile::Program program = compiled(short_k_request(problem, plan, access), device);
           EXPECT_THAT(program.log,
                       HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"))
-              << size << ", " << device.compute_major;
+              << plan.tile.rows() << " x " << plan.tile.columns() << ", " << plan.tile.slices
+              << ", " << device.compute_major;
           EXPECT_THAT(program.log, ::testing::Not(HasSubstr("warning")));
         }
       }

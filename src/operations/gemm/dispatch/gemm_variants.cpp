@@ -15,6 +15,7 @@
 #include "operations/gemm/general/short_k_mma.hpp"
 #include "operations/gemm/general/small_products.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
+#include "operations/gemm/hopper/ffma_plan.hpp"
 #include "operations/gemm/hopper/narrow_tiles.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
 #include "operations/gemm/hopper/split_tiles.hpp"
@@ -65,6 +66,12 @@ std::optional<std::string> as_fp32_refusal(const GemmProblem& problem,
   return std::nullopt;
 }
 
+// By the models of both, which were fitted on Hopper.
+bool short_k_is_faster(const GemmProblem& problem, const DeviceProperties& device) {
+  return device.compute_major == 9 && short_k_plan_candidates(problem, device).front().cycles <
+                                          best_ffma_plan(problem, device).cycles;
+}
+
 std::unique_ptr<GemmRun> prepare_as_fp32(Device& device, const GemmProblem& problem) {
   return std::make_unique<AsFp32Run>(device, problem);
 }
@@ -101,7 +108,9 @@ const std::vector<GemmVariant> variants{
      .source = "gemm/short_k.cu",
      .refusal = short_k_refusal,
      .prepare = prepare_short_k,
-     .pays = short_k_pays},
+     .pays = short_k_is_faster,
+     .plans = short_k_plans,
+     .prepare_plan = prepare_short_k_plan},
     {.name = "wgmma",
      .idea = "a warpgroup multiplies what TMA brings",
      .source = "gemm/wgmma.cu",

@@ -9,6 +9,7 @@
 #include "base/errors.hpp"
 #include "base/text.hpp"
 #include "operations/gemm/general/fp64_tiles.hpp"
+#include "operations/gemm/general/short_k.hpp"
 #include "operations/gemm/general/short_k_mma.hpp"
 #include "operations/gemm/general/small_products.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
@@ -66,6 +67,12 @@ std::string plan_text(const Fp64Plan& p) {
   const Fp64Tile& t = p.tile;
   return fmt::format("tile {}x{} warps {}x{} slices {} depth {} splits {}", t.rows, t.columns,
                      t.warp_rows, t.warp_columns, t.slices, t.depth, p.splits);
+}
+
+std::string plan_text(const ShortKPlan& p) {
+  const ShortKTile& t = p.tile;
+  return fmt::format("tile {}x{} thread {}x{} slices {} depth {} stages {}", t.rows(), t.columns(),
+                     t.thread_m, t.thread_n, t.slices, t.depth, t.stages);
 }
 
 std::string plan_text(const SmallPlan& p) {
@@ -166,6 +173,17 @@ std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& pr
   return prepare_ffma(
       device, problem,
       plan_called(plan, "ffma_tiles", ffma_plan_candidates(problem, device.properties())));
+}
+
+std::vector<GemmPlan> short_k_plans(const GemmProblem& problem, const DeviceProperties& device) {
+  return plans_of(short_k_plan_candidates(problem, device));
+}
+
+std::unique_ptr<GemmRun> prepare_short_k_plan(Device& device, const GemmProblem& problem,
+                                              std::string_view plan) {
+  return prepare_short_k(
+      device, problem,
+      plan_called(plan, "short_k", short_k_plan_candidates(problem, device.properties())));
 }
 
 std::vector<GemmPlan> short_k_mma_plans(const GemmProblem& problem,

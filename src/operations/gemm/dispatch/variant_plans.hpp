@@ -24,6 +24,9 @@ std::unique_ptr<GemmRun> prepare_fp64_tiles_plan(Device& device, const GemmProbl
 std::vector<GemmPlan> ffma_plans(const GemmProblem& problem, const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& problem,
                                            std::string_view plan);
+std::vector<GemmPlan> short_k_plans(const GemmProblem& problem, const DeviceProperties& device);
+std::unique_ptr<GemmRun> prepare_short_k_plan(Device& device, const GemmProblem& problem,
+                                              std::string_view plan);
 std::vector<GemmPlan> short_k_mma_plans(const GemmProblem& problem, const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_short_k_mma_plan(Device& device, const GemmProblem& problem,
                                                   std::string_view plan);
