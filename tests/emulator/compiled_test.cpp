@@ -16,6 +16,7 @@
 #include "emulator/lane_key.hpp"
 #include "emulator/random_kernel.hpp"
 #include "emulator/sum_recorder.hpp"
+#include "emulator/tile_of_sums.hpp"
 
 namespace tilescope::emulator::test {
 namespace {
@@ -169,6 +170,24 @@ TEST(Compiled, LanesOfAnyAddressesStayInside) {
           EXPECT_EQ(compiled->summary.fault_count, wrong == end - 4 ? 0u : 1u);
         }
       }
+    }
+  }
+}
+
+TEST(Compiled, TilesOfSums) {
+  const CompileSoon soon;
+  const std::uint64_t first = setting("TILESCOPE_RANDOM_SEED", 1);
+  for (std::uint64_t seed = first; seed < first + setting("TILESCOPE_RANDOM_TILES", 500); ++seed) {
+    const std::string ptx = std::string(kHeader) + tile_of_sums(seed);
+    const Watched watched = seed % 3 == 0   ? Watched::no
+                            : seed % 3 == 1 ? Watched::sums
+                                            : Watched::accesses;
+    const auto compiled = run(ptx, {{8}, {64}}, watched, false);
+    expect_equal(*compiled, *run(ptx, {{8}, {64}}, watched, true));
+    EXPECT_EQ(compiled->summary.fault_count, 0u);
+    if (HasFailure()) {
+      ADD_FAILURE() << "seed " << seed << "\n" << ptx;
+      return;
     }
   }
 }

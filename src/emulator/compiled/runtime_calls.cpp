@@ -1,9 +1,12 @@
 #include "emulator/compiled/runtime_calls.hpp"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <span>
 
 #include "emulator/block.hpp"
+#include "emulator/compiled/chip_nans.hpp"
 #include "emulator/compiled/segment.hpp"
 #include "emulator/memory_access.hpp"
 #include "emulator/touched_bytes.hpp"
@@ -100,6 +103,32 @@ void announce_accesses(CompiledState* state, const KnownGroup* group) {
   const KnownAccesses event{*group, bases, w.warp_index, &w};
   for (const BlockObserverSlot& slot : w.block->observers()) {
     if ((slot.events & (kGlobalAccess | kSharedAccess)) != 0) slot.observer->known_accesses(event);
+  }
+}
+
+namespace {
+
+template <class Real>
+void replace_lanes(std::uint8_t* lanes, Real nan) {
+  for (int lane = 0; lane < kWarpSize; ++lane) {
+    Real value;
+    std::memcpy(&value, lanes + static_cast<std::size_t>(lane) * sizeof value, sizeof value);
+    if (std::isnan(value)) {
+      std::memcpy(lanes + static_cast<std::size_t>(lane) * sizeof value, &nan, sizeof nan);
+    }
+  }
+}
+
+}  // namespace
+
+void replace_nans(CompiledState* state, const RealRegister* registers, std::uint64_t count) {
+  for (const RealRegister& real : std::span(registers, count)) {
+    std::uint8_t* const lanes = state->frame + real.offset;
+    if (real.width == 8) {
+      replace_lanes(lanes, std::bit_cast<double>(kNan64));
+    } else {
+      replace_lanes(lanes, std::bit_cast<float>(kNan32));
+    }
   }
 }
 

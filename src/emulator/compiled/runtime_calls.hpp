@@ -33,6 +33,14 @@ void mark_touched(CompiledState* state, const MarkGroup* marks, std::uint64_t ad
 /// Tells the observers of known accesses, which are about to happen.
 void announce_accesses(CompiledState* state, const KnownGroup* group);
 
+/// A register of f32 or f64 in the frame.
+struct RealRegister {
+  std::uint32_t offset = 0, width = 0;
+};
+
+/// Makes all NaNs of registers the chip's one.
+void replace_nans(CompiledState* state, const RealRegister* registers, std::uint64_t count);
+
 /// The condition under which an integer comparison holds after `cmp`.
 Condition condition_of(const Operation& comparison);
 

@@ -4,17 +4,6 @@
 
 namespace tilescope::emulator::compiled {
 
-void SegmentBuilder::Numbers::set(std::size_t i, int value) {
-  if (i >= numbers_.size()) numbers_.resize(i + 1, first_);
-  if (numbers_[i] == first_) changed_.push_back(i);
-  numbers_[i] = value;
-}
-
-void SegmentBuilder::Numbers::reset() {
-  for (const std::size_t i : changed_) numbers_[i] = first_;
-  changed_.clear();
-}
-
 SegmentBuilder::SegmentBuilder(const FunctionPlan& plan, const FactRules& rules,
                                SegmentNumbers& numbers)
     : plan_(plan), rules_(rules), numbers_(numbers) {}
@@ -172,10 +161,11 @@ Segment SegmentBuilder::next(Facts& facts, std::uint32_t begin, std::uint32_t li
   temporaries_ = 0;
   cut(segment, facts, limit);
   if (!segment.is_call()) {
+    order_.apply(segment.items);
     find_uses(segment, facts, live[segment.end - begin]);
     find_changes(segment, facts, live[segment.end - begin]);
   }
-  for (Numbers* numbers : {&slots_, &stored_at_, &next_, &changed_}) numbers->reset();
+  for (ResettableNumbers* numbers : {&slots_, &stored_at_, &next_, &changed_}) numbers->reset();
   return segment;
 }
 

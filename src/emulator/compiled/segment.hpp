@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emulator/compiled/facts.hpp"
+#include "emulator/compiled/resettable_numbers.hpp"
 
 namespace tilescope::emulator::compiled {
 
@@ -49,6 +50,21 @@ struct Item {
   bool dead = false;          ///< nobody reads the vectors that it computes
 };
 
+/// Moves products behind other items, so that sums stay in the CPU's registers: item_order.cpp.
+class ItemOrder {
+ public:
+  void apply(std::vector<Item>& items);
+
+ private:
+  bool add(const std::vector<Item>& items, std::size_t i);
+  bool add_product(const Item& product, std::size_t i);
+  void close(std::vector<Item>& items, std::size_t begin, std::size_t end);
+
+  std::vector<std::vector<std::size_t>> sums_;  ///< the products of each, in their order
+  ResettableNumbers read_{0};                   ///< by register: a product reads it
+  ResettableNumbers sum_of_{-1};                ///< by register: the sum whose product wrote it
+};
+
 struct Segment {
   std::uint32_t begin = 0, end = 0;  ///< in CodeFunction::code
   std::vector<Item> items;
@@ -79,20 +95,6 @@ class SegmentBuilder {
   Segment next(Facts& facts, std::uint32_t begin, std::uint32_t limit, const RegisterSet* live);
 
  private:
-  /// A number for each register or slot. Between segments all have the first value: only what a
-  /// segment has set is reset.
-  class Numbers {
-   public:
-    explicit Numbers(int first) : first_(first) {}
-    int operator[](std::size_t i) const { return i < numbers_.size() ? numbers_[i] : first_; }
-    void set(std::size_t i, int value);
-    void reset();
-
-   private:
-    int first_;
-    std::vector<int> numbers_;
-    std::vector<std::size_t> changed_;
-  };
   void cut(Segment& segment, Facts& facts, std::uint32_t limit);
   bool ends_before(const Operation& operation, Way way, const Facts& facts) const;
   void add(Segment& segment, const Operation& operation, Way way, Facts& facts);
@@ -104,10 +106,12 @@ class SegmentBuilder {
   const FunctionPlan& plan_;
   const FactRules& rules_;
   SegmentNumbers& numbers_;
-  Numbers slots_{kNoSlot};     ///< by register; kNoSlot: its own
-  Numbers stored_at_{kNever};  ///< by register: the first store of it; kNever: there is none
-  Numbers next_{kNotLooked};   ///< by register, behind them by slot: the next use
-  Numbers changed_{0};         ///< by register: Segment::changes has it
+  ResettableNumbers slots_{kNoSlot};  ///< by register; kNoSlot: its own
+  ResettableNumbers stored_at_{
+      kNever};  ///< by register: the first store of it; kNever: there is none
+  ResettableNumbers next_{kNotLooked};  ///< by register, behind them by slot: the next use
+  ResettableNumbers changed_{0};        ///< by register: Segment::changes has it
+  ItemOrder order_;
   bool stores_ = false;
   bool works_ = false;  ///< there is more than numbers
   int temporaries_ = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/one_of.hpp"
+
 namespace tilescope::emulator::compiled {
 namespace {
 
@@ -10,6 +12,13 @@ Source ymm(int number) {
 }
 
 constexpr std::uint8_t kAll = 0xff;
+constexpr std::ptrdiff_t kManyReals = 4;  ///< results that are only read behind a segment
+
+/// Its NaNs are the CPU's, not the chip's.
+bool gives_raw_nans(const Operation& operation) {
+  return is_one_of(operation.act, {Act::real_add, Act::real_subtract, Act::real_multiply,
+                                   Act::real_divide, Act::real_fma, Act::real_root});
+}
 
 }  // namespace
 
@@ -21,6 +30,11 @@ void StripEmitter::emit() {
   if (std::none_of(segment_.items.begin(), segment_.items.end(), works)) return;
   choose_pointers();
   find_rows();
+  const auto reals =
+      std::count_if(segment_.items.begin(), segment_.items.end(), [&](const Item& item) {
+        return works(item) && gives_raw_nans(*item.operation) && item.out_next[0] == kAtEnd;
+      });
+  if (reals >= kManyReals) cache_.defer_nans();
   for (strip_ = 0; strip_ < 4; ++strip_) {
     cache_.begin_strip(strip_);
     for (Row& row : rows_) row.loaded = false;
@@ -31,6 +45,7 @@ void StripEmitter::emit() {
     }
     cache_.end_strip();
   }
+  cache_.end_nans();
 }
 
 /// The first groups' pointers stay in registers.
@@ -79,9 +94,9 @@ void StripEmitter::halves(const Item& item) {
 
 void StripEmitter::binary(VectorCode code, const Item& item, int half, bool raw) {
   const int a = cache_.use(item, 0, half, raw);
-  const int b = cache_.use(item, 1, half, raw);
+  const Source b = cache_.use_once(item, number_of(item), 1, half, raw);
   const int result = cache_.define(item, 0, half, raw);
-  a_.vector(code, result, a, ymm(b));
+  a_.vector(code, result, a, b);
 }
 
 void StripEmitter::half_of(const Item& item, int half) {
@@ -186,9 +201,9 @@ void StripEmitter::real(const Item& item, int half) {
       return binary(wide ? vdivpd : vdivps, item, half, true);
     case Act::real_fma: {
       const int a = cache_.use(item, 0, half, true);
-      const int b = cache_.use(item, 1, half, true);
+      const Source b = cache_.use_once(item, number_of(item), 1, half, true);
       const int result = cache_.use_as_result(item, 2, 0, half, true);
-      a_.vector(wide ? vfmadd231pd : vfmadd231ps, result, a, ymm(b));
+      a_.vector(wide ? vfmadd231pd : vfmadd231ps, result, a, b);
       return;
     }
     case Act::real_root: {

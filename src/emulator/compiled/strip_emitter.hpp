@@ -57,6 +57,7 @@ class StripEmitter {
   void load_four_words(int to, Gpr pointer, const std::int64_t* at_lane);
   void load_longs(const Item& item, std::size_t element, int half, int to);
   void load_narrow(const Item& item, std::size_t element, int to);
+  int number_of(const Item& item) const { return static_cast<int>(&item - segment_.items.data()); }
   Gpr pointer(const Item& item);
   std::int64_t displacement(const Item& item, std::size_t element, int lane) const;
 

@@ -123,7 +123,7 @@ void StripEmitter::load_spread(const Item& item, const int* to) {
 
 /// True where the item's word comes, or has come, with a row of them.
 bool StripEmitter::load_row(const Item& item) {
-  const int number = row_of_[static_cast<std::size_t>(&item - segment_.items.data())];
+  const int number = row_of_[static_cast<std::size_t>(number_of(item))];
   if (number < 0) return false;
   Row& row = rows_[static_cast<std::size_t>(number)];
   const Item& first = segment_.items[row.items[0]];

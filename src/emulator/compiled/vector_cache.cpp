@@ -1,14 +1,18 @@
 #include "emulator/compiled/vector_cache.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string>
+
+#include "emulator/compiled/chip_nans.hpp"
+#include "emulator/compiled/runtime_calls.hpp"
 
 namespace tilescope::emulator::compiled {
 namespace {
 
-constexpr std::uint32_t kNan32 = 0x7fffffffu;  // as lanes/real_values.hpp has them
-constexpr std::uint64_t kNan64 = 0xfff8000000000000u;
 constexpr std::uint8_t kUnordered = 3;
+constexpr int kSoon = 16;  ///< items through which a vector may stay in a register
 
 template <class T>
 std::string repeated(T value) {
@@ -27,13 +31,40 @@ Place differences(Assembler& assembler, const LaneShape& shape, unsigned bytes, 
   return assembler.constant(text);
 }
 
+void VectorCache::defer_nans() {
+  vectors_ = kNans;
+  a_.vector(vpxor, kNans, kNans, Source::ymm(kNans));
+}
+
+void VectorCache::end_nans() {
+  if (deferred_.empty()) return;
+  std::sort(deferred_.begin(), deferred_.end());
+  deferred_.erase(std::unique(deferred_.begin(), deferred_.end()), deferred_.end());
+  std::string registers;
+  for (const std::uint32_t reg : deferred_) {
+    const RegisterInfo& info = plan_.registers()[reg];
+    const RealRegister real{info.offset, info.width};
+    registers.append(reinterpret_cast<const char*>(&real), sizeof real);
+  }
+  const Label none = a_.label();
+  a_.vector(vptest, kNans, 0, Source::ymm(kNans));
+  a_.jump(Condition::equal, none);
+  a_.vzeroupper();
+  a_.mov(rdi, kState, 8);
+  a_.address(rsi, a_.constant(registers));
+  a_.mov_constant(rdx, deferred_.size());
+  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&replace_nans));
+  a_.call(rax);
+  a_.bind(none);
+}
+
 void VectorCache::begin_strip(int strip) {
   strip_ = strip;
   entries_ = {};
 }
 
 void VectorCache::end_strip() {
-  for (int i = 0; i < kVectors; ++i) {
+  for (int i = 0; i < vectors_; ++i) {
     const Entry& entry = entries_[static_cast<std::size_t>(i)];
     if (entry.used && entry.dirty && entry.next == kAtEnd) write(i);
   }
@@ -52,7 +83,7 @@ Place VectorCache::home(std::uint32_t reg, int half) const {
 }
 
 int VectorCache::find(const VectorName& name) const {
-  for (int i = 0; i < kVectors; ++i) {
+  for (int i = 0; i < vectors_; ++i) {
     const Entry& entry = entries_[static_cast<std::size_t>(i)];
     if (entry.used && entry.name == name) return i;
   }
@@ -62,7 +93,7 @@ int VectorCache::find(const VectorName& name) const {
 /// Frees a register: the one whose next use is furthest away.
 int VectorCache::take() {
   int best = -1;
-  for (int i = 0; i < kVectors; ++i) {
+  for (int i = 0; i < vectors_; ++i) {
     const Entry& entry = entries_[static_cast<std::size_t>(i)];
     if (!entry.used) return i;
     if (entry.pinned) continue;
@@ -84,9 +115,34 @@ void VectorCache::make_canonical(int number) {
   entry.raw = false;
 }
 
+/// Writes it as it is, and a second result with it: one comparison looks at both.
+void VectorCache::write_deferred(int number) {
+  const Entry& entry = entries_[static_cast<std::size_t>(number)];
+  const bool is_double = plan_.registers()[entry.name.reg].width == 8;
+  int second = number;
+  for (int i = 0; i < vectors_ && second == number; ++i) {
+    const Entry& other = entries_[static_cast<std::size_t>(i)];
+    const bool is_same = i != number && other.used && other.dirty && other.raw && !other.pinned &&
+                         other.next == kAtEnd &&
+                         (plan_.registers()[other.name.reg].width == 8) == is_double;
+    if (is_same) second = i;
+  }
+  a_.vector(is_double ? vcmppd : vcmpps, kScratch3, number, Source::ymm(second), kUnordered);
+  a_.vector(vpor, kNans, kNans, Source::ymm(kScratch3));
+  store(number);
+  if (second != number) store(second);
+}
+
 void VectorCache::write(int number) {
+  const Entry& entry = entries_[static_cast<std::size_t>(number)];
+  if (entry.raw && vectors_ == kNans && entry.next == kAtEnd) return write_deferred(number);
   make_canonical(number);
+  store(number);
+}
+
+void VectorCache::store(int number) {
   Entry& entry = entries_[static_cast<std::size_t>(number)];
+  if (entry.raw) deferred_.push_back(entry.name.reg);
   a_.vector(vmovups_store, number, 0, home(entry.name.reg, entry.name.half));
   entry.dirty = false;
 }
@@ -118,6 +174,14 @@ int VectorCache::use(const Item& item, std::size_t i, int half, bool raw) {
   entry.next = item.in_next[i];
   if (!raw) make_canonical(number);
   return number;
+}
+
+Source VectorCache::use_once(const Item& item, int at, std::size_t i, int half, bool raw) {
+  const bool soon = item.in_next[i] - at < kSoon;
+  if (soon || item.in_slots[i] != kNoSlot || find({item.operation->in[i], kNoSlot, half}) >= 0) {
+    return Source::ymm(use(item, i, half, raw));
+  }
+  return home(item.operation->in[i], half);
 }
 
 int VectorCache::define(const Item& item, std::size_t i, int half, bool raw) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "emulator/compiled/assembler.hpp"
 #include "emulator/compiled/compiled_state.hpp"
@@ -30,6 +31,11 @@ class VectorCache {
   VectorCache(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes)
       : a_(assembler), plan_(plan), shapes_(shapes) {}
 
+  /// NaNs of results that nothing but code behind the segment reads become the chip's one when all
+  /// strips are done, in end_nans(). One register gathers whether there are any.
+  void defer_nans();
+  void end_nans();
+
   void begin_strip(int strip);
   /// Writes what is needed behind the segment.
   void end_strip();
@@ -37,6 +43,9 @@ class VectorCache {
   /// A ymm register with operand `i` of the item. `raw`: NaNs need not be the chip's one. It stays
   /// until `release`.
   int use(const Item& item, std::size_t i, int half, bool raw);
+  /// The same as the last operand of an instruction: its place in the frame where it lies there and
+  /// is not read again soon. `at`: the number of the item.
+  Source use_once(const Item& item, int at, std::size_t i, int half, bool raw);
   /// A ymm register for result `i` that starts as operand `from`, and may take its place.
   int use_as_result(const Item& item, std::size_t from, std::size_t i, int half, bool raw);
   /// A ymm register for result `i`. `raw`: its NaNs may be any.
@@ -53,15 +62,20 @@ class VectorCache {
   int take();
   void write(int number);
   void make_canonical(int number);
+  void write_deferred(int number);
+  void store(int number);
   void load(const Item& item, std::size_t i, int half, int number);
   Place home(std::uint32_t reg, int half) const;
 
   static constexpr int kVectors = 13;
+  static constexpr int kNans = 12;  ///< where NaNs are deferred: the lanes that have had one
   Assembler& a_;
   const FunctionPlan& plan_;
   const ShapeTable& shapes_;
   std::array<Entry, kVectors> entries_;
   int strip_ = 0;
+  int vectors_ = kVectors;               ///< that it uses
+  std::vector<std::uint32_t> deferred_;  ///< registers, once for each time they were written
 };
 
 /// The lanes' differences as a constant, from lane `first` on.
