@@ -31,7 +31,7 @@ test: ## build and run every test
 	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON -DTILESCOPE_PYTHON=ON $(settings)
 	@$(ctest) --test-dir build
 
-test-slow: ## the long tests that `make test` leaves out: an hour on two cores
+test-slow: ## the long tests that `make test` leaves out: over an hour on two cores
 	@tools/setup.sh test
 	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON -DTILESCOPE_PYTHON=ON $(settings)
 	@$(ctest) --test-dir build --build-config slow --label-regex '^slow$$'

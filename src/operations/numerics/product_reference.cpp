@@ -165,9 +165,14 @@ ExactProduct exact_product(const MatmulShape& shape, const float* a, const float
                            const std::atomic<bool>* cancel) {
   const auto m = static_cast<std::size_t>(shape.m), n = static_cast<std::size_t>(shape.n),
              k = static_cast<std::size_t>(shape.k);
-  std::vector<double> wide_a(a, a + m * k), wide_b(b, b + k * n);
-  ExactProduct product{.values = std::vector<double>(m * n),
-                       .magnitudes = std::vector<double>(m * n)};
+  // Memory of a large product takes long to come too.
+  std::vector<double> wide_a(a, a + m * k);
+  go_on_unless(cancel);
+  std::vector<double> wide_b(b, b + k * n);
+  go_on_unless(cancel);
+  ExactProduct product{.values = std::vector<double>(m * n), .magnitudes = {}};
+  go_on_unless(cancel);
+  product.magnitudes.resize(m * n);
   const auto multiply = [&](std::vector<double>& c) {
     blas_cells(
         dense_view(static_cast<const void*>(wide_a.data()), DataType::float64, shape.m, shape.k),
