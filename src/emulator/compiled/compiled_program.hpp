@@ -71,7 +71,7 @@ struct CompiledFunction {
   std::unique_ptr<FunctionPlan> plan;
   std::vector<Head> heads;  ///< by block
 };
-/// What becomes of a wish for a further region.
+/// The answer to a wish for a further region.
 enum class Wish : std::uint8_t {
   granted,    ///< there is one: this thread or another has compiled it
   postponed,  ///< no budget is left

@@ -1,4 +1,4 @@
-// What each operation makes of the facts about registers (register_facts.hpp): which registers are
+// How each operation changes the facts about registers (register_facts.hpp): which registers are
 // kept as one number and a shape (lane_shape.hpp), and how the operation is compiled.
 #pragma once
 

@@ -25,7 +25,7 @@ struct Region {
   std::vector<std::uint32_t> blocks;  ///< in ascending order
   ShapeTable shapes;
   std::vector<bool> wanted;  ///< registers that addresses and branches depend on
-  /// Of each block that can be reached, about the registers that are live there.
+  /// For each block that can be reached: about the registers that are live there.
   std::map<std::uint32_t, KnownFacts> at_begin;
   std::vector<Assumption> assumptions;  ///< which the code tests when it is entered
   KnownParameters parameters;           ///< likewise

@@ -1,4 +1,4 @@
-// What is known of the registers at a place in a region, where all 32 lanes of a warp are.
+// The facts about registers at a place in a region, where all 32 lanes of a warp are.
 #pragma once
 
 #include <cstdint>

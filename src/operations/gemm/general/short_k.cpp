@@ -49,15 +49,18 @@ std::size_t shared_bytes(const ShortKTile& tile) {
 
 // By the registers of a thread, at most 128, 80 or 64, and by the memory of a block. An activation
 // of many instructions takes some more registers.
-int blocks_per_sm(const GemmProblem& problem, const ShortKTile& tile) {
+int blocks_per_sm(const GemmProblem& problem, const ShortKTile& tile,
+                  const DeviceProperties& device) {
   const int sums = tile.thread_m * tile.thread_n;
   const bool is_long = problem.activation == Activation::gelu;
   const int threads = sums == 64   ? (is_long ? 384 : 512)
                       : sums == 32 ? (is_long ? 640 : 768)
                                    : (is_long ? 768 : 1024);
-  constexpr std::size_t shared_of_sm = 227 << 10, reserved = 1 << 10;
+  const std::size_t bytes = shared_bytes(tile);
+  if (bytes > device.shared_bytes_per_block_optin) return 0;
   return std::min(threads / tile.threads(),
-                  static_cast<int>(shared_of_sm / (shared_bytes(tile) + reserved)));
+                  static_cast<int>(device.shared_bytes_per_sm /
+                                   (bytes + device.reserved_shared_bytes_per_block)));
 }
 
 class ShortKRun final : public GemmRun {
@@ -90,10 +93,10 @@ class ShortKRun final : public GemmRun {
   AccessKernels kernels_;
 };
 
-double expected_cycles(const GemmProblem& problem, const TimedTile& timed,
+double expected_cycles(const GemmProblem& problem, const TimedTile& timed, int blocks_per_sm,
                        const DeviceProperties& device) {
   constexpr double cycles_of_microsecond = 1755.0, launch = 5.73;
-  // Of 1,024 elements of a tile where C is added, for a block alone and for the SM.
+  // Where C is added, for each 1,024 elements of a tile: of a block alone, and of the SM.
   constexpr double adding = 0.242, own_adding = 0.061, elements = 1024.0;
   // The additional part of an SM's time where an operand lies along k, and is turned.
   constexpr double turning_a = 0.064, turning_b = 0.104;
@@ -110,7 +113,7 @@ double expected_cycles(const GemmProblem& problem, const TimedTile& timed,
     if (blocks == 0) return 0.0;
     return std::pow(std::pow(alone, power) + std::pow(double(blocks) * own, power), 1.0 / power);
   };
-  const std::int64_t sms = std::max(1, device.sm_count), at_once = blocks_per_sm(problem, tile);
+  const std::int64_t sms = std::max(1, device.sm_count), at_once = blocks_per_sm;
   const std::int64_t tiles = tiles_of(problem, tile), full = tiles / (at_once * sms);
   const std::int64_t rest = groups_of(tiles % (at_once * sms), sms);
   return cycles_of_microsecond * (launch + double(full) * round(at_once) + round(rest));
@@ -122,7 +125,11 @@ std::vector<ShortKPlan> short_k_plan_candidates(const GemmProblem& problem,
                                                 const DeviceProperties& device) {
   std::vector<ShortKPlan> plans;
   for (const TimedTile& timed : timed_tiles) {
-    plans.push_back({.tile = timed.tile, .cycles = expected_cycles(problem, timed, device)});
+    const int blocks = blocks_per_sm(problem, timed.tile, device);
+    if (blocks == 0) continue;
+    plans.push_back({.tile = timed.tile,
+                     .blocks_per_sm = blocks,
+                     .cycles = expected_cycles(problem, timed, blocks, device)});
   }
   std::stable_sort(plans.begin(), plans.end(), [](const ShortKPlan& one, const ShortKPlan& other) {
     return one.cycles < other.cycles;
@@ -151,7 +158,7 @@ KernelRequest short_k_request(const GemmProblem& problem, const ShortKPlan& plan
   number("SLICES", tile.slices);
   number("STAGES", tile.stages);
   number("DEPTH", tile.depth);
-  number("BLOCKS_PER_SM", blocks_per_sm(problem, tile));
+  number("BLOCKS_PER_SM", plan.blocks_per_sm);
   return request;
 }
 

@@ -27,6 +27,7 @@ struct ShortKTile {
 
 struct ShortKPlan {
   ShortKTile tile{};
+  int blocks_per_sm = 0;
   double cycles = 0.0;  ///< expected by the model
 };
 
