@@ -1,9 +1,10 @@
 """The looks of pages in Chromium: nothing runs out of the window or out of a picture, no words
 cover others, and all can be read, on screens in light and dark, on paper and at the width of a
-phone."""
+phone. Each page in one of these looks, in turn; `--all` takes every page in every look."""
 
 import base64
 import os
+import sys
 import unittest
 
 import browser
@@ -17,6 +18,7 @@ LOOKS = {
     "paper": {"media": "print", "width": 750},
     "phone": {"width": 400},
 }
+ALL = "--all" in sys.argv
 # Pages whose pictures are kept, an eighth of their size. A shade is the mean distance of two
 # pictures over all pixels and colours, 1 between black and white. Measured: 0.0006 at most with
 # other hinting and smoothing of letters, 0.0059 at least for a page that lacks its drawings.
@@ -42,6 +44,14 @@ DISTANCE = """(async urls => {
   const first = pixels(one), second = pixels(other);
   return first.reduce((sum, c, i) => sum + Math.abs(c - second[i]), 0) / first.length / 255;
 })(%s)"""
+
+
+def looks_of(number):
+    """The looks in which the page of this number is seen."""
+    looks = list(LOOKS.items())
+    return looks if ALL else [looks[number % len(looks)]]
+
+
 LEAST_CONTRAST = 4.5  # of WCAG 2.1, level AA, for text of normal size
 
 # What is wrong with a page, as a list of strings. Colours are blended in the order in which the
@@ -140,9 +150,9 @@ class Looks(html_test.BrowserPages):
         return wrong
 
     def test_every_page_is_legible(self):
-        for name, words in html_test.PAGES.items():
+        for number, (name, words) in enumerate(html_test.PAGES.items()):
             self.page(*words)
-            for look, how in LOOKS.items():
+            for look, how in looks_of(number):
                 with self.subTest(page=name, look=look):
                     self.assertEqual(self.audit(**how), [])
 
@@ -166,9 +176,9 @@ class Looks(html_test.BrowserPages):
 
     def test_pages_look_as_recorded(self):
         """`UPDATE_GOLDEN=1` writes the pictures anew."""
-        for name in KEPT:
+        for number, name in enumerate(KEPT):
             self.page(*html_test.PAGES[name])
-            for look, how in LOOKS.items():
+            for look, how in looks_of(number):
                 path = os.path.join(PICTURES, f"{name}_{look}.png")
                 with self.subTest(page=name, look=look), self.visit(**how) as seen:
                     now = seen.picture(SMALL)
@@ -198,4 +208,5 @@ class Looks(html_test.BrowserPages):
 
 
 if __name__ == "__main__":
+    sys.argv = [argument for argument in sys.argv if argument != "--all"]
     program.main()

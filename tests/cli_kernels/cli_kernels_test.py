@@ -9,11 +9,13 @@ A folder here is one test:
   expected.txt  what the command prints for faulty.cu, and how it exits
 
 `cli_kernels_test.py --update` rewrites every expected.txt; read the difference before keeping it.
-`--shard I/N` runs every N-th of the folders, from the I-th on.
+`--shard I/N` runs every N-th of the folders, from the I-th on. Of kernels with CUDA's headers, which
+take long to compile, the first with each kind of finding is run; `--all` runs all.
 """
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -40,11 +42,37 @@ def folders():
     return sorted(path.parent for path in HERE.glob("*/faulty.cu"))
 
 
+def has_headers(source):
+    """Whether a kernel has headers of CUDA, which take seconds to compile."""
+    return re.search(r"^#include <", source.read_text(), re.M) is not None
+
+
+def findings(folder):
+    """What is expected to be said of faulty.cu, as (severity, kind)."""
+    return set(re.findall(r"^(error|warning|note): ([a-z-]+) at ",
+                          (folder / "expected.txt").read_text(), re.M))
+
+
+def chosen_folders():
+    """The folders that are run without `--all`."""
+    chosen, seen = [], set()
+    for folder in sorted(folders(), key=lambda folder: has_headers(folder / "faulty.cu")):
+        if not has_headers(folder / "faulty.cu") or not findings(folder) <= seen:
+            chosen.append(folder)
+        seen |= findings(folder)
+    return sorted(chosen)
+
+
 class Kernels(unittest.TestCase):
     maxDiff = None
 
     def test_there_are_enough(self):
         self.assertGreaterEqual(len(folders()), 75)
+
+    def test_every_kind_of_finding_is_run(self):
+        def kinds(some):
+            return set().union(*map(findings, some))
+        self.assertEqual(kinds(chosen_folders()), kinds(folders()))
 
 
 def add(folder):
@@ -74,6 +102,9 @@ if __name__ == "__main__":
         if sys.argv[1:2] == ["--shard"]:
             first, step = map(int, sys.argv[2].split("/"))
             del sys.argv[1:3]
-        for each in folders()[first::step]:
+        every = "--all" in sys.argv
+        if every:
+            sys.argv.remove("--all")
+        for each in (folders() if every else chosen_folders())[first::step]:
             add(each)
         unittest.main()
