@@ -50,9 +50,16 @@ Block::Block(LaunchState& launch, Worker& worker, Cluster& cluster)
       engine_(shared_.get(), warps_.size() * kWarpSize, observers_, worker.schedule) {
   cluster.join(*this);
   const LaunchInfo& info = launch.info();
+  cluster_lanes_.resize(info.warps_per_block);
   registers_ = allocate_aligned(std::size_t{launch.frame_bytes()} * info.warps_per_block);
   local_stride_ = launch.local_stride();
   local_ = allocate_aligned(local_stride_ * kWarpSize * info.warps_per_block);
+  for (std::uint32_t i = 0; i < info.warps_per_block; ++i) {
+    const std::uint32_t threads =
+        std::min<std::uint32_t>(kWarpSize, info.threads_per_block - i * kWarpSize);
+    warps_[i].join(*this, i, threads == kWarpSize ? kAllLanes : (1u << threads) - 1,
+                   registers_.get() + std::size_t{i} * launch.frame_bytes());
+  }
   for (BlockBarrier& barrier : barriers_) barrier.arrived.assign(info.warps_per_block, 0);
   for (std::size_t i = 0; i < launch.observers().size(); ++i) {
     owned_observers_.push_back(launch.make_observer(i));
@@ -68,20 +75,19 @@ void Block::merge_observers() {
   }
 }
 
-/// The warp's registers become those of a warp that has not begun; `parts` of them if not null: the
-/// others are so already.
-void Block::reset_frame(std::uint32_t warp, const std::vector<FrameRange>* parts) {
-  std::uint8_t* const registers = registers_.get() + std::size_t{warp} * launch_.frame_bytes();
-  const std::uint8_t* const image = launch_.frame_image(warp);
+/// The registers of all warps become those of warps that have not begun; `parts` of them if not
+/// null: the others are so already.
+void Block::reset_frames(const std::vector<FrameRange>* parts) {
+  const std::size_t bytes = launch_.frame_bytes();
   if (parts == nullptr) {
-    std::memcpy(registers, image, launch_.frame_bytes());
+    std::memcpy(registers_.get(), launch_.frame_image(0), bytes * warps_.size());
     return;
   }
   for (const FrameRange& part : *parts) {
-    if (part.bytes == kSinkOffset) {  // before the first register: mostly the only part
-      std::memcpy(registers + part.offset, image + part.offset, kSinkOffset);
-    } else {
-      std::memcpy(registers + part.offset, image + part.offset, part.bytes);
+    std::uint8_t* registers = registers_.get() + part.offset;
+    const std::uint8_t* image = launch_.frame_image(0) + part.offset;
+    for (std::size_t i = 0; i < warps_.size(); ++i, registers += bytes, image += bytes) {
+      std::memcpy(registers, image, part.bytes);
     }
   }
 }
@@ -95,24 +101,22 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   activation_bytes_ = 0;
   printed_.clear();
   // Memory that a kernel reads without having written it must not depend on earlier blocks.
-  std::memset(shared_.get(), 0, info.shared_bytes);
-  clear(local_.get(), local_stride_ * kWarpSize * info.warps_per_block);
+  if (info.shared_bytes != 0) std::memset(shared_.get(), 0, info.shared_bytes);
+  if (local_stride_ != 0) clear(local_.get(), local_stride_ * kWarpSize * info.warps_per_block);
   engine_.clear();
   warpgroups_.start(info.warps_per_block);
   reset_barriers();
-  cluster_lanes_.assign(info.warps_per_block, {});
+  std::fill(cluster_lanes_.begin(), cluster_lanes_.end(), ClusterLanes{});
   generation_ = 0;
   const CodeFunction& kernel = launch_.program().functions()[0];
   const std::vector<FrameRange>* const parts = std::exchange(has_frames_, true) && worker_.unwatched
                                                    ? worker_.unwatched->frame_resets()
                                                    : nullptr;
-  for (std::uint32_t i = 0; i < info.warps_per_block; ++i) {
-    std::uint8_t* registers = registers_.get() + std::size_t{i} * launch_.frame_bytes();
-    reset_frame(i, parts);
-    const std::uint32_t threads =
-        std::min<std::uint32_t>(kWarpSize, info.threads_per_block - i * kWarpSize);
-    warps_[i].start(*this, i, threads == kWarpSize ? kAllLanes : (1u << threads) - 1, registers,
-                    worker_.schedule ? worker_.schedule->pace(linear_, i) : 0);
+  reset_frames(parts);
+  if (worker_.schedule) {
+    for (Warp& warp : warps_) warp.start(worker_.schedule->pace(linear_, warp.index()));
+  } else {
+    for (Warp& warp : warps_) warp.start(0);
   }
   launch_.fill_block_specials(registers_.get(), linear_, parts != nullptr);
   running_ = live_warps_ = info.warps_per_block;
@@ -249,8 +253,8 @@ void Block::give_up() {
 }
 
 void Block::end(bool complete) {
-  engine_.finish_all();
-  if (complete) {
+  if (!engine_.idle()) engine_.finish_all();
+  if (complete && warpgroups_.in_use()) {
     for (const auto& [warp, id] : warpgroups_.missing()) report_warpgroup(warp, id, kAllLanes);
   }
   if (launch_.sums_by_block()) deliver_sums();

@@ -71,8 +71,9 @@ class Block final : public BlockView {
 
   /// Adds what the warp has run to the block's steps and the launch's; false if the launch has been
   /// stopped.
-  bool count_turn(Warp& warp) {
-    const auto ran = static_cast<std::uint64_t>(warp.take_steps());
+  bool count_turn(Warp& warp) { return count_steps(warp.take_steps()); }
+  bool count_steps(std::int64_t instructions) {
+    const auto ran = static_cast<std::uint64_t>(instructions);
     steps_ += ran;
     worker_.unreported_steps += ran;
     if (worker_.unreported_steps > launch_.report_after()) launch_.count(worker_);
@@ -80,6 +81,17 @@ class Block final : public BlockView {
   }
   /// All lanes of a warp have left.
   void count_finished_warp() { --running_; }
+  /// Nothing depends on when a warp ends, as long as its own code has no barriers.
+  bool ends_unnoticed() const {
+    return used_barriers_ == 0 && !warpgroups_.in_use() && !cluster_.is_open() &&
+           generation_ == cluster_.generation();
+  }
+  /// So many warps have ended unnoticed.
+  void count_ended_warps(std::uint32_t warps) {
+    running_ -= warps;
+    live_warps_ -= warps;
+    cluster_.leave(rank_, warps * kWarpSize, 0);
+  }
   std::uint64_t linear() const { return linear_; }
   Dim3 index() const { return index_; }
   LaunchState& launch() const { return launch_; }
@@ -112,8 +124,17 @@ class Block final : public BlockView {
   void arrive_at_cluster(const Code& code, std::uint32_t warp, LaneMask mask);
   /// Lanes reach barrier.cluster.wait: those that have to wait.
   LaneMask wait_for_cluster(const Code& code, std::uint32_t warp, LaneMask mask);
-  /// Called after lanes have left: completes barriers that waited for them.
-  void lanes_left(std::uint32_t warp, LaneMask mask);
+  /// Called after lanes have left: completes barriers that waited for them. `live`: lanes of the
+  /// warp that have not.
+  void lanes_left(std::uint32_t warp, LaneMask mask, LaneMask live) {
+    look_at_cluster();
+    ClusterLanes& lanes = cluster_lanes_[warp];
+    cluster_.leave(rank_, lane_count(mask), lane_count(mask & lanes.arrived));
+    lanes.arrived &= ~mask;
+    if (warpgroups_.in_use()) end_product_waits(false);
+    if (live == 0) --live_warps_;
+    if (used_barriers_ != 0) leave_barriers(warp, mask);
+  }
   /// Passes a fault or defect to the observers and folds it into the summary.
   void report(const Fault& fault);
   /// Lanes do not take part in a product of their warpgroup, or in another one.
@@ -142,7 +163,7 @@ class Block final : public BlockView {
   std::string thread_name(std::uint32_t warp, int lane) const;
 
  private:
-  void reset_frame(std::uint32_t warp, const std::vector<FrameRange>* parts);
+  void reset_frames(const std::vector<FrameRange>* parts);
   void reset_barriers();
   std::uint32_t threads_of(std::uint32_t warp, LaneMask lanes) const;
   bool barrier_complete(const BlockBarrier& barrier) const;
@@ -152,7 +173,11 @@ class Block final : public BlockView {
   BlockProgress run_turns();
   void choose_tier();
   bool waits_for_cluster() const;
-  void look_at_cluster();
+  void leave_barriers(std::uint32_t warp, LaneMask mask);
+  void look_at_cluster() {
+    if (generation_ != cluster_.generation()) pass_generation();
+  }
+  void pass_generation();
   void announce_cluster(const Code& code, std::uint32_t warp, LaneMask mask, bool waits);
   void report_deadlock();
   void end(bool complete);
@@ -185,5 +210,54 @@ class Block final : public BlockView {
   AsyncEngine engine_;
   Warpgroups warpgroups_;
 };
+
+// A block starts and ends all of its warps: what follows is a large part of short kernels.
+
+inline void Warp::bind(Worker& worker, const Frame& frame) const {
+  worker.context.frame = frame.registers;
+}
+
+inline void Warp::start(std::uint32_t pace) {
+  live_ = existing_;
+  fresh_ = true;
+  pace_ = pace;
+  if (std::exchange(rests_, false)) return;
+  if (!frames_.empty()) frames_.clear();
+  if (free_joins_.size() != joins_.size()) {
+    free_joins_.clear();
+    for (const auto& join : joins_) free_joins_.push_back(join.get());
+  }
+  spins_ = 0;
+  current_ = 0;
+  pause_.region = nullptr;
+  root_join_.expected = existing_;
+  root_join_.arrived = 0;
+  paths_.clear();
+  paths_.push_back({.mask = existing_, .frame = &root_, .join = &root_join_});
+}
+
+/// `frame`: of the path that runs.
+inline std::int64_t& Warp::begin_turn(Worker& worker, const Frame& frame) {
+  Context& w = worker.context;
+  w.warp = this;
+  w.warp_index = index_;
+  w.local = local_;
+  w.live = live_;
+  fresh_ = false;
+  bind(worker, frame);
+  turn_ = path_turn_ = worker.launch.turn(worker);
+  return turn_;
+}
+
+/// Lanes leave. True if nobody is left who could wait.
+inline bool Warp::leave_as_last(LaneMask mask) {
+  live_ &= ~mask;
+  spins_ = 0;
+  if (live_ != 0 || !frames_.empty()) return false;
+  paths_.clear();
+  current_ = 0;
+  block_->lanes_left(index_, mask, 0);
+  return true;
+}
 
 }  // namespace tilescope::emulator

@@ -127,14 +127,9 @@ void Block::write_barrier_result(const Code& code, const Path& path, const Block
   bits = (bits & ~path.mask) | (holds ? path.mask : 0);
 }
 
-void Block::lanes_left(std::uint32_t warp, LaneMask mask) {
-  look_at_cluster();
-  ClusterLanes& lanes = cluster_lanes_[warp];
-  cluster_.leave(rank_, lane_count(mask), lane_count(mask & lanes.arrived));
-  lanes.arrived &= ~mask;
-  if (warpgroups_.in_use()) end_product_waits(false);
+/// Lanes have left that no barrier waits for any more.
+void Block::leave_barriers(std::uint32_t warp, LaneMask mask) {
   const LaneMask live = warps_[warp].live();
-  if (live == 0) --live_warps_;
   for (std::uint32_t used = used_barriers_; used != 0; used &= used - 1) {
     const auto i = static_cast<std::uint8_t>(std::countr_zero(used));
     const LaneMask arrived = barriers_[i].arrived[warp];

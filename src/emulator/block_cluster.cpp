@@ -48,8 +48,7 @@ void Block::announce_cluster(const Code& code, std::uint32_t warp, LaneMask mask
 }
 
 /// Lanes whose generation has been completed may continue.
-void Block::look_at_cluster() {
-  if (generation_ == cluster_.generation()) return;
+void Block::pass_generation() {
   generation_ = cluster_.generation();
   ++completions_;
   for (Warp& warp : warps_) {

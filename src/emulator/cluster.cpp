@@ -13,23 +13,10 @@ void Cluster::arrive(std::uint32_t threads) {
   complete_if_all_arrived();
 }
 
-void Cluster::leave(std::uint32_t rank, std::uint32_t threads, std::uint32_t arrived) {
-  running_[rank] -= threads;
-  live_ -= threads;
-  arrived_ -= arrived;
-  complete_if_all_arrived();
-}
-
 void Cluster::drop(std::uint32_t rank, std::uint32_t arrived) {
   live_ -= running_[rank];
   arrived_ -= arrived;
   complete_if_all_arrived();
-}
-
-void Cluster::complete_if_all_arrived() {
-  if (arrived_ == 0 || arrived_ != live_) return;
-  arrived_ = 0;
-  ++generation_;
 }
 
 }  // namespace tilescope::emulator

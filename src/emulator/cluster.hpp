@@ -28,18 +28,29 @@ class Cluster {
   bool exited(std::uint32_t rank) const { return running_[rank] == 0; }
 
   // --- barrier.cluster ---
+  /// Threads have arrived in the present generation.
+  bool is_open() const { return arrived_ != 0; }
   /// How often the barrier was completed.
   std::uint64_t generation() const { return generation_; }
   /// `threads` arrive. Those that wait see it when the generation has grown.
   void arrive(std::uint32_t threads);
   /// Threads of a block leave; `arrived` of them had arrived in the present generation.
-  void leave(std::uint32_t rank, std::uint32_t threads, std::uint32_t arrived);
+  void leave(std::uint32_t rank, std::uint32_t threads, std::uint32_t arrived) {
+    running_[rank] -= threads;
+    live_ -= threads;
+    arrived_ -= arrived;
+    complete_if_all_arrived();
+  }
   /// The block waits for ever: the others continue without its threads, `arrived` of which had
   /// arrived. Its shared memory stays.
   void drop(std::uint32_t rank, std::uint32_t arrived);
 
  private:
-  void complete_if_all_arrived();
+  void complete_if_all_arrived() {
+    if (arrived_ == 0 || arrived_ != live_) return;
+    arrived_ = 0;
+    ++generation_;
+  }
 
   std::vector<Block*> blocks_;
   std::vector<std::uint32_t> running_;  ///< by rank: threads that have not left

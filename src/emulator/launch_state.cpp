@@ -106,34 +106,32 @@ LaunchState::LaunchState(const LaunchSetup& setup)
 
 namespace {
 
-/// Copies `bytes` bytes to `count` - 1 further places, each `stride` bytes behind the last.
-template <std::size_t bytes>
-void repeat(std::uint8_t* first, std::size_t stride, std::uint32_t count) {
-  std::uint8_t copy[bytes];
-  std::memcpy(copy, first, bytes);
-  for (std::uint32_t i = 1; i < count; ++i) std::memcpy(first + i * stride, copy, bytes);
+/// Makes a register the same number in all lanes of `count` frames, `stride` bytes apart.
+template <class T>
+void fill_lanes(std::uint8_t* first, std::size_t stride, std::uint32_t count, T value) {
+  for (; count > 0; --count, first += stride) {
+    std::fill_n(reinterpret_cast<T*>(first), kWarpSize, value);
+  }
 }
 
 }  // namespace
 
 void LaunchState::fill_block_specials(std::uint8_t* frames, std::uint64_t block, bool kept) const {
+  const std::uint32_t warps = info_.warps_per_block;
   for (const SpecialUse& use : block_specials_) {
+    const std::uint64_t value = block_special(setup_, info_, use, block);
     std::uint8_t* const first = frames + use.offset;
-    const std::size_t bytes = use.bytes == 0 ? sizeof(LaneMask) : use.bytes;
-    std::uint64_t before = 0;
-    std::memcpy(&before, first, bytes);
-    fill_special(setup_, info_, use, frames, 0, block, 0);
     // The index of a row of blocks, say, is mostly that of the last block.
-    if (kept && std::memcmp(&before, first, bytes) == 0) continue;
-    switch (use.bytes) {
-      case 0:
-        repeat<sizeof(LaneMask)>(first, frame_bytes_, info_.warps_per_block);
-        break;
-      case 4:
-        repeat<4 * kWarpSize>(first, frame_bytes_, info_.warps_per_block);
-        break;
-      default:
-        repeat<8 * kWarpSize>(first, frame_bytes_, info_.warps_per_block);
+    const std::size_t bytes = use.bytes == 8 ? 8 : 4;
+    if (kept && std::memcmp(first, &value, bytes) == 0) continue;
+    if (use.bytes == 8) {
+      fill_lanes(first, frame_bytes_, warps, value);
+    } else if (use.bytes == 4) {
+      fill_lanes(first, frame_bytes_, warps, static_cast<std::uint32_t>(value));
+    } else {
+      for (std::uint32_t i = 0; i < warps; ++i) {
+        std::memcpy(first + std::size_t{i} * frame_bytes_, &value, sizeof(LaneMask));
+      }
     }
   }
 }

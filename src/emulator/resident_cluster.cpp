@@ -23,7 +23,9 @@ void ResidentCluster::start(std::uint64_t number) {
   const LaunchState& launch = worker_.launch;
   cluster_.start(launch.info().threads_per_block);
   for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
-    members_[rank].block->start(number, launch.setup().block_of(number, rank));
+    // A cluster of one block has its number, and no divisions are needed.
+    const bool alone = cluster_.size() == 1;
+    members_[rank].block->start(number, alone ? number : launch.setup().block_of(number, rank));
     members_[rank].running = true;
     members_[rank].complete = false;
   }

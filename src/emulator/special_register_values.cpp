@@ -171,6 +171,13 @@ std::uint64_t value(const LaunchSetup& setup, const LaunchInfo& info, SpecialReg
 
 }  // namespace
 
+std::uint64_t block_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
+                            std::uint64_t block) {
+  const std::uint64_t v = value(setup, info, use.special, use.addend, 0, 0, block, 0);
+  if (use.bytes != 0) return v;
+  return v != 0 ? kAllLanes : 0;
+}
+
 void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
                   std::uint8_t* registers, std::uint32_t warp, std::uint64_t block,
                   std::uint64_t local_base) {

@@ -21,6 +21,11 @@ bool names_reserved_shared(ptx::SpecialRegister special);
 /// Whether the emulator knows its value.
 bool is_known(ptx::SpecialRegister special);
 
+/// The value of one that depends on the block, which is the same in all lanes; of a predicate all
+/// of them.
+std::uint64_t block_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
+                            std::uint64_t block);
+
 /// Writes the 32 lanes. `block` is read only if the value depends on it.
 void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
                   std::uint8_t* registers, std::uint32_t warp, std::uint64_t block,

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -82,17 +83,21 @@ enum class Stop : std::uint8_t {
 
 class Warp {
  public:
-  /// `pace`: as Schedule::pace.
-  void start(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers,
-             std::uint32_t pace);
+  /// The block that it belongs to, once, and what is the same in each of the blocks that this one
+  /// becomes.
+  void join(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers);
+  /// A further block begins. `pace`: as Schedule::pace.
+  void start(std::uint32_t pace);
   /// `exit`: where CompiledThread::run_warps has left its turn; null: a new one begins.
   Stop run(Worker& worker, const CompiledExit* exit);
 
   LaneMask existing() const { return existing_; }
   LaneMask live() const { return live_; }
   std::uint32_t index() const { return index_; }
-  const std::vector<Path>& paths() const { return paths_; }
-  std::vector<Path>& paths() { return paths_; }
+  std::span<const Path> paths() const {
+    return std::span(paths_).first(rests_ ? 0 : paths_.size());
+  }
+  std::span<Path> paths() { return std::span(paths_).first(rests_ ? 0 : paths_.size()); }
   bool can_run() const;
   /// Warp instructions run since the last call.
   std::int64_t take_steps() { return std::exchange(steps_, 0); }
@@ -122,13 +127,23 @@ class Warp {
   CompiledPause& pause() { return pause_; }
   /// Of a warp that has paused: the barrier is complete.
   bool may_resume() const { return paths_[current_].state == PathState::ready; }
+  /// The activation of a warp that has not run yet.
+  const Frame& first_frame() const { return root_; }
   /// The warp instructions that are left of the turn, which begins.
-  std::int64_t& begin_turn(Worker& worker);
+  std::int64_t& begin_turn(Worker& worker, const Frame& frame);
   /// Adds the turn to the steps.
   void end_turn() { steps_ += std::exchange(path_turn_, turn_) - turn_; }
-  std::int64_t turn_left() const { return turn_; }
+  /// It has ended in its first turn, as the only path of the warp, and nobody waits for it: the
+  /// warp instructions that it has run.
+  std::int64_t end_alone() {
+    live_ = 0;
+    rests_ = true;
+    return std::exchange(path_turn_, turn_) - turn_;
+  }
   /// All its lanes leave the kernel.
-  void end(Worker& worker) { leave(worker, kAllLanes); }
+  void end(Worker& worker) {
+    if (!leave_as_last(kAllLanes)) leave(worker, kAllLanes);
+  }
   /// All 32 lanes of the running path reach a barrier of known number for all threads of the block,
   /// which ends `block`. True when they need not wait.
   bool full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number);
@@ -149,6 +164,7 @@ class Warp {
   void resume(Join& join);
   void settle(Join* join);
   bool break_join(LaneMask lanes);
+  bool leave_as_last(LaneMask mask);
   void leave(Worker& worker, LaneMask mask);
   void announce(const Branch& event) const;
   void branch(const CodeBlock& block, LaneMask taken);
@@ -175,23 +191,26 @@ class Warp {
   void free_frame(Frame* frame);
   void bind(Worker& worker, const Frame& frame) const;
 
+  // Those that each turn and each new block touch come first: they lie in few cache lines.
   Block* block_ = nullptr;
   std::uint32_t index_ = 0;
   LaneMask existing_ = 0, live_ = 0;
-  std::vector<Path> paths_;
-  std::size_t current_ = 0;
-  bool fresh_ = false;  ///< it has not run yet
   std::uint32_t spins_ = 0;
   std::uint32_t pace_ = 0;
+  bool fresh_ = false;  ///< it has not run yet
+  bool rests_ = false;  ///< its only path has ended, and is that of a warp that begins: end_alone
+  std::size_t current_ = 0;
+  std::vector<Path> paths_;
   std::int64_t turn_ = 0;       ///< instructions left of it
   std::int64_t path_turn_ = 0;  ///< its value when the running path was picked
   std::int64_t steps_ = 0;
+  std::uint8_t* local_ = nullptr;
   CompiledPause pause_;
-  Frame root_;
-  Join root_join_;                            ///< of lanes that have not diverged
-  std::vector<std::unique_ptr<Join>> joins_;  ///< all others ever made; `free_joins_` are unused
   std::vector<Join*> free_joins_;
+  std::vector<std::unique_ptr<Join>> joins_;  ///< all but the first; `free_joins_` are unused
   std::vector<std::unique_ptr<Frame>> frames_;
+  Join root_join_;  ///< of lanes that have not diverged
+  Frame root_;
 };
 
 }  // namespace tilescope::emulator

@@ -96,14 +96,7 @@ bool Warp::break_join(LaneMask lanes) {
 }
 
 void Warp::leave(Worker& worker, LaneMask mask) {
-  live_ &= ~mask;
-  spins_ = 0;
-  if (live_ == 0 && frames_.empty()) {  // nobody is left who could wait
-    paths_.clear();
-    current_ = 0;
-    block_->lanes_left(index_, mask);
-    return;
-  }
+  if (leave_as_last(mask)) return;
   Path& path = paths_[current_];
   Join* const innermost = path.join;
   for (Join* join = innermost; join != nullptr; join = join->parent) join->expected &= ~mask;
@@ -119,7 +112,7 @@ void Warp::leave(Worker& worker, LaneMask mask) {
       i = static_cast<std::size_t>(-1);
     }
   }
-  block_->lanes_left(index_, mask);
+  block_->lanes_left(index_, mask, live_);
 }
 
 /// Only the lanes `stays` of the current path continue in it; the others go to block `others`,

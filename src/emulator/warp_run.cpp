@@ -26,39 +26,15 @@ AlignedBytes allocate_aligned(std::size_t bytes) {
       ::operator new[](std::max<std::size_t>(bytes, 64), std::align_val_t{64})));
 }
 
-void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers,
-                 std::uint32_t pace) {
+void Warp::join(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers) {
   block_ = &block;
   index_ = index;
-  existing_ = live_ = existing;
-  paths_.clear();
-  frames_.clear();
-  if (free_joins_.size() != joins_.size()) {
-    free_joins_.clear();
-    for (const auto& join : joins_) free_joins_.push_back(join.get());
-  }
-  spins_ = 0;
-  current_ = 0;
-  fresh_ = true;
-  pace_ = pace;
-  pause_.region = nullptr;
+  existing_ = existing;
+  local_ = block.local(index);
   const CodeFunction& kernel = block.launch().program().functions()[0];
   root_.function = &kernel;
-  root_.index = 0;
   root_.registers = registers;
-  root_.caller = nullptr;
-  root_.call = nullptr;
-  root_.local_base = 0;
   root_.local_top = kernel.local_bytes;
-  root_.depth = 0;
-  // Written in place: each block starts all of its warps.
-  root_join_.expected = existing;
-  root_join_.arrived = 0;
-  if (existing == 0) return;
-  Path& path = paths_.emplace_back();
-  path.mask = existing;
-  path.frame = &root_;
-  path.join = &root_join_;
 }
 
 Join* Warp::new_join(const Join& join) {
@@ -85,12 +61,9 @@ void Warp::free_frame(Frame* frame) {
   }
 }
 
-void Warp::bind(Worker& worker, const Frame& frame) const {
-  worker.context.frame = frame.registers;
-}
-
 bool Warp::can_run() const {
-  return std::any_of(paths_.begin(), paths_.end(),
+  const std::span<const Path> paths = this->paths();
+  return std::any_of(paths.begin(), paths.end(),
                      [](const Path& path) { return path.state == PathState::ready; });
 }
 
@@ -117,29 +90,17 @@ void Warp::rotate(std::optional<Schedule>& schedule) {
 }
 
 const Frame* Warp::frame_of(int lane) const {
-  for (const Path& path : paths_) {
+  for (const Path& path : paths()) {
     if ((path.mask >> lane & 1) != 0) return path.frame;
   }
   return nullptr;  // it waits at a join
-}
-
-std::int64_t& Warp::begin_turn(Worker& worker) {
-  Context& w = worker.context;
-  w.warp = this;
-  w.warp_index = index_;
-  w.local = block_->local(index_);
-  w.live = live_;
-  fresh_ = false;
-  bind(worker, current_ < paths_.size() ? *paths_[current_].frame : root_);
-  turn_ = path_turn_ = worker.launch.turn(worker);
-  return turn_;
 }
 
 Stop Warp::run(Worker& worker, const CompiledExit* exit) {
   bool interpret = false;  // there is no compiled code for the first block
   if (exit == nullptr) {
     const bool begins = this->begins();
-    begin_turn(worker);
+    begin_turn(worker, current_ < paths_.size() ? *paths_[current_].frame : root_);
     if (begins && worker.compiled != nullptr) {
       exit = run_compiled(worker, 0);
       interpret = exit == nullptr;

@@ -281,7 +281,7 @@ void Warp::merge_paths() {
 
 bool Warp::release_named() {
   LaneMask named = 0;
-  for (const Path& path : paths_) {
+  for (const Path& path : paths()) {
     if (path.state == PathState::collective) named |= path.members;
   }
   if (!break_join(named)) return false;
@@ -290,7 +290,7 @@ bool Warp::release_named() {
 }
 
 bool Warp::force_collective(Worker& worker) {
-  for (const Path& path : paths_) {
+  for (const Path& path : paths()) {
     if (path.state != PathState::collective) continue;
     const LaneMask members = path.members;
     const LaneMask there = gathered(members);
@@ -306,7 +306,7 @@ bool Warp::force_collective(Worker& worker) {
 
 void Warp::list_stuck(std::vector<StuckLanes>& stuck) const {
   LaneMask listed = 0;
-  for (const Path& path : paths_) {
+  for (const Path& path : paths()) {
     listed |= path.mask;
     if (path.state == PathState::products) continue;  // reported by itself
     if (path.state == PathState::ready) {
@@ -318,7 +318,7 @@ void Warp::list_stuck(std::vector<StuckLanes>& stuck) const {
                                                                   : StuckReason::warp_sync;
     stuck.push_back({index_, path.mask, path.waiting_at->id, reason, path.barrier});
   }
-  for (const Path& path : paths_) {
+  for (const Path& path : paths()) {
     for (const Join* join = path.join; join != nullptr; join = join->parent) {
       const LaneMask mask = join->arrived & ~listed;
       if (mask == 0) continue;

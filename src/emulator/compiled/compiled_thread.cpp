@@ -47,8 +47,9 @@ class Thread final : public CompiledThread {
                  std::int64_t& turn);
   void enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
              std::int64_t& turn);
-  bool begins_known(const Warp& warp);
-  const CompiledExit* run_turn(Warp& warp);
+  const CompiledRegion* known_beginning(const Warp& warp) const;
+  const CompiledExit* go_on(Warp& warp, const CompiledRegion& region, std::uint64_t number,
+                            CompiledPause& pause);
   const CompiledExit* left(const CompiledRegion& region, std::uint64_t exit, CompiledPause& pause);
   bool is_worth_trying(const CompiledRegion& region);
   void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
@@ -185,65 +186,88 @@ const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::ui
   return nullptr;
 }
 
-/// Whether a region is known that the warp, which has not begun, enters without tests.
-bool Thread::begins_known(const Warp& warp) {
+/// The region that the warp enters without tests; null where none is known, or the warp has begun.
+const CompiledRegion* Thread::known_beginning(const Warp& warp) const {
+  if (!warp.begins()) return nullptr;
   const CompiledRegion* const region = trusted_[warp.index()];
-  return warp.begins() && region != nullptr && patience_[region->counter] == 0;
+  return region != nullptr && patience_[region->counter] == 0 ? region : nullptr;
 }
 
-/// The turn of a warp that begins the kernel, or has paused. Null: it waits or has ended.
-const CompiledExit* Thread::run_turn(Warp& warp) {
-  CompiledPause& pause = warp.pause();
-  const bool begins = pause.region == nullptr;
-  const CompiledRegion& region =
-      begins ? *trusted_[warp.index()] : *static_cast<const CompiledRegion*>(pause.region);
-  std::size_t entry = begins ? region.trusted_entry : region.exits[pause.exit].entry;
-  std::int64_t& turn = warp.begin_turn(*state_.worker);
-  const std::int64_t before = turn;
+/// What follows when a warp has left the region by this exit, until its turn is over. Null: it
+/// waits or has ended.
+const CompiledExit* Thread::go_on(Warp& warp, const CompiledRegion& region, std::uint64_t number,
+                                  CompiledPause& pause) {
   const Frame& frame = warp.running_frame();
-  switch_to(region, frame, pause, turn);
   for (;;) {
-    pause.region = nullptr;
-    const std::uint64_t number = region.entry(entry)(&state_);
-    state_.context->mask = kAllLanes;
     const CompiledExit* const exit = left(region, number, pause);
     const bool waits = pause.region != nullptr && exit->barrier;
     if (!waits || !warp.full_barrier(frame.function->blocks[exit->block],
                                      frame.function->code[exit->index], *exit->barrier)) {
-      if (begins) {
-        judge(region, region.counter, before - turn);
-      } else {
-        trials_[region.counter].instructions += before - turn;
-      }
       if (exit->ends) warp.end(*state_.worker);
-      warp.end_turn();
       return waits || exit->ends ? nullptr : exit;
     }
-    entry = region.exits[number].entry;
+    pause.region = nullptr;
+    number = region.entry(region.exits[number].entry)(&state_);
+    state_.context->mask = kAllLanes;
   }
 }
 
 /// All regions that it enters have been entered before: nothing has to grow for them meanwhile.
 WarpsRun Thread::run_warps(Block& block, std::size_t first) {
-  std::vector<Warp>& warps = block.warps();
-  WarpsRun result{first};
+  Warp* const warps = block.warps().data();
+  const std::size_t count = block.warps().size();
   prepare(block);
-  for (; result.next < warps.size(); ++result.next) {
-    Warp& warp = warps[result.next];
+  const CompiledExit* exit = nullptr;
+  bool idle = true;
+  std::uint32_t ended = 0;  // unnoticed, since the block was last told
+  std::size_t i = first;
+  for (; i < count; ++i) {
+    Warp& warp = warps[i];
     if (warp.live() == 0) continue;
-    const bool paused = warp.pause().region != nullptr;
-    if (paused && !warp.may_resume()) continue;
-    if (!paused && !begins_known(warp)) break;
-    result.exit = run_turn(warp);
-    if (result.exit != nullptr) break;
+    CompiledPause& pause = warp.pause();
+    const CompiledRegion* region = nullptr;
+    std::size_t entry = 0;
+    const bool begins = pause.region == nullptr;
+    if (begins) {
+      region = known_beginning(warp);
+      if (region == nullptr) break;
+      entry = region->trusted_entry;
+    } else {
+      if (!warp.may_resume()) continue;
+      region = static_cast<const CompiledRegion*>(std::exchange(pause.region, nullptr));
+      entry = region->exits[pause.exit].entry;
+    }
+    const Frame& frame = begins ? warp.first_frame() : warp.running_frame();
+    std::int64_t& turn = warp.begin_turn(*state_.worker, frame);
+    const std::int64_t before = turn;
+    switch_to(*region, frame, pause, turn);
+    const std::uint64_t number = region->entry(entry)(&state_);
+    state_.context->mask = kAllLanes;
+    if (begins && region->exits[number].kind == ExitKind::ends && block.ends_unnoticed()) {
+      judge(*region, region->counter, before - turn);
+      ++ended;
+      idle = false;
+      if (!block.count_steps(warp.end_alone())) break;
+      continue;
+    }
+    block.count_ended_warps(std::exchange(ended, 0));
+    exit = go_on(warp, *region, number, pause);
+    if (begins) {
+      judge(*region, region->counter, before - turn);
+    } else {
+      trials_[region->counter].instructions += before - turn;
+    }
+    warp.end_turn();
+    if (exit != nullptr) break;
     if (warp.live() == 0) {
       block.count_finished_warp();
-      result.idle = false;
+      idle = false;
     }
-    result.idle = result.idle && warp.turn_left() >= 0;
+    idle = idle && turn >= 0;
     if (!block.count_turn(warp)) break;
   }
-  return result;
+  block.count_ended_warps(ended);
+  return {i, exit, idle};
 }
 
 const std::vector<FrameRange>* Thread::frame_resets() {

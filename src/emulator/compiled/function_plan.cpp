@@ -11,6 +11,8 @@ FunctionPlan::FunctionPlan(const Program& program, const CodeFunction& function,
   operations_.resize(function.code.size());
   for (const CodeBlock& block : function.blocks) {
     for (std::uint32_t i = block.begin; i < block.begin + block.size; ++i) {
+      const ptx::Instruction& source = *program.instructions()[function.code[i].id].source;
+      sets_carry_ = sets_carry_ || source.modifiers.has(ptx::Flag::cc);
       operations_[i] = i < block.body_end ? operation_at(program, function, registers_, i)
                                           : mentions_at(program, function, registers_, i);
       if (watch == AccessWatch::each && operations_[i].act == Act::copy) {
@@ -81,6 +83,7 @@ std::vector<FrameRange> FunctionPlan::frame_resets(std::uint32_t bytes) const {
   // Constants and special registers are never written. Unused results are read at most as arguments
   // of calls that name none.
   std::vector<FrameRange> kept;
+  if (!sets_carry_) kept.push_back({kCarryOffset, kSinkOffset - kCarryOffset});
   if (function_.calls.empty()) kept.push_back({kSinkOffset, kFirstRegister - kSinkOffset});
   for (std::uint32_t reg = 0; reg < registers_.size(); ++reg) {
     const RegisterInfo& info = registers_[reg];

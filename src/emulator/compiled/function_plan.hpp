@@ -46,6 +46,7 @@ class FunctionPlan {
   std::vector<Operation> operations_;
   std::vector<RegisterSet> live_;
   std::vector<bool> only_branches_;  ///< by register
+  bool sets_carry_ = false;          ///< some instruction sets the condition code
 };
 
 }  // namespace tilescope::emulator::compiled
