@@ -17,7 +17,6 @@
 namespace tilescope::emulator {
 
 struct BlockBarrier {
-  bool open = false;                     ///< lanes have arrived in the present generation
   std::vector<BarrierArrival> arrivals;  ///< of it, where observers want to know
   std::vector<LaneMask> arrived;         ///< by warp
   std::uint32_t whole = 0;               ///< warps with all their live lanes in it
@@ -81,9 +80,9 @@ class Block final : public BlockView {
   }
   /// All lanes of a warp have left.
   void count_finished_warp() { --running_; }
-  /// Nothing depends on when a warp ends, as long as its own code has no barriers.
+  /// Nothing depends on when a warp ends: nobody waits.
   bool ends_unnoticed() const {
-    return used_barriers_ == 0 && !warpgroups_.in_use() && !cluster_.is_open() &&
+    return open_barriers_ == 0 && !warpgroups_.in_use() && !cluster_.is_open() &&
            generation_ == cluster_.generation();
   }
   /// So many warps have ended unnoticed.
@@ -119,7 +118,18 @@ class Block final : public BlockView {
   /// Lanes arrive; for bar.red, `true_lanes` of them have a true predicate.
   void arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes);
   /// As arrive_barrier, for all 32 lanes of a warp, at a barrier for all threads of the block.
-  void arrive_whole(InstructionId id, std::uint32_t warp, std::uint8_t number);
+  void arrive_whole(InstructionId id, std::uint32_t warp, std::uint8_t number) {
+    BlockBarrier& barrier = barriers_[number];
+    LaneMask& arrived = barrier.arrived[warp];
+    if (barrier.expected != 0 || arrived != 0 || (worker_.context.events & kOrder) != 0) {
+      arrive_barrier({id, warp, kAllLanes, number, BarrierOperation::sync, 0, 0}, 0);
+      return;
+    }
+    used_barriers_ |= 1u << number;
+    open_barriers_ |= 1u << number;
+    arrived = kAllLanes;
+    if (++barrier.whole == live_warps_) complete_barrier(number);
+  }
   /// Lanes reach barrier.cluster.arrive.
   void arrive_at_cluster(const Code& code, std::uint32_t warp, LaneMask mask);
   /// Lanes reach barrier.cluster.wait: those that have to wait.
@@ -133,7 +143,7 @@ class Block final : public BlockView {
     lanes.arrived &= ~mask;
     if (warpgroups_.in_use()) end_product_waits(false);
     if (live == 0) --live_warps_;
-    if (used_barriers_ != 0) leave_barriers(warp, mask);
+    if (open_barriers_ != 0) leave_barriers(warp, mask);
   }
   /// Passes a fault or defect to the observers and folds it into the summary.
   void report(const Fault& fault);
@@ -197,7 +207,8 @@ class Block final : public BlockView {
   AlignedBytes local_;
   std::uint64_t local_stride_ = 0;
   std::array<BlockBarrier, 16> barriers_;
-  std::uint32_t used_barriers_ = 0;  ///< the barriers at which lanes of this block have arrived
+  std::uint32_t used_barriers_ = 0;  ///< the barriers at which lanes of this block have arrived...
+  std::uint32_t open_barriers_ = 0;  ///< ...in the present generation of the barrier
   std::vector<ClusterLanes> cluster_lanes_;  ///< by warp
   std::uint64_t generation_ = 0;             ///< of the cluster's barrier, when last looked at
   std::uint64_t steps_ = 0;
@@ -258,6 +269,32 @@ inline bool Warp::leave_as_last(LaneMask mask) {
   current_ = 0;
   block_->lanes_left(index_, mask, 0);
   return true;
+}
+
+inline bool Warp::full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number) {
+  spins_ = 0;
+  Path& path = paths_[current_];
+  path.block = block.next;
+  path.state = PathState::barrier;
+  path.barrier = number;
+  path.waiting_at = &code;
+  block_->arrive_whole(code.id, index_, number);
+  return path.state == PathState::ready;
+}
+
+/// Its only path is the one with which it began.
+inline bool Warp::has_first_path() const {
+  return paths_.size() == 1 && paths_[0].mask == existing_ && paths_[0].join == &root_join_ &&
+         frames_.empty() && free_joins_.size() == joins_.size();
+}
+
+inline std::int64_t Warp::end_alone() {
+  live_ = 0;
+  spins_ = 0;
+  rests_ = true;
+  paths_[0].block = 0;
+  paths_[0].ahead = false;
+  return std::exchange(path_turn_, turn_) - turn_;
 }
 
 }  // namespace tilescope::emulator

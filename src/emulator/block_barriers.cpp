@@ -17,19 +17,20 @@ std::uint32_t is_whole(LaneMask live, LaneMask arrived) {
 void Block::reset_barriers() {
   for (; used_barriers_ != 0; used_barriers_ &= used_barriers_ - 1) {
     BlockBarrier& barrier = barriers_[static_cast<std::size_t>(std::countr_zero(used_barriers_))];
-    barrier.open = false;
     barrier.arrivals.clear();
     std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
     barrier.generation = 0;
     barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = barrier.whole = 0;
   }
+  open_barriers_ = 0;
 }
 
 void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes) {
   BlockBarrier& barrier = barriers_[arrival.barrier];
-  used_barriers_ |= 1u << arrival.barrier;
-  if (!barrier.open) barrier.expected = arrival.expected_threads;
-  barrier.open = true;
+  const std::uint32_t bit = 1u << arrival.barrier;
+  if ((open_barriers_ & bit) == 0) barrier.expected = arrival.expected_threads;
+  used_barriers_ |= bit;
+  open_barriers_ |= bit;
   LaneMask& arrived = barrier.arrived[arrival.warp];
   barrier.again += threads_of(arrival.warp, arrived & arrival.mask);
   const LaneMask live = warps_[arrival.warp].live();
@@ -48,19 +49,6 @@ void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lan
     }
   }
   if (barrier_complete(barrier)) complete_barrier(arrival.barrier);
-}
-
-void Block::arrive_whole(InstructionId id, std::uint32_t warp, std::uint8_t number) {
-  BlockBarrier& barrier = barriers_[number];
-  LaneMask& arrived = barrier.arrived[warp];
-  if (barrier.expected != 0 || arrived != 0 || (worker_.context.events & kOrder) != 0) {
-    arrive_barrier({id, warp, kAllLanes, number, BarrierOperation::sync, 0, 0}, 0);
-    return;
-  }
-  used_barriers_ |= 1u << number;
-  barrier.open = true;
-  arrived = kAllLanes;
-  if (++barrier.whole == live_warps_) complete_barrier(number);
 }
 
 /// Lanes of a warp as barriers count them: a warp whose live lanes are all there counts as a whole.
@@ -103,7 +91,7 @@ void Block::complete_barrier(std::uint8_t number) {
       write_barrier_result(code, path, barrier);
     }
   }
-  barrier.open = false;
+  open_barriers_ &= ~(1u << number);
   barrier.arrivals.clear();
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   ++barrier.generation;
@@ -127,17 +115,18 @@ void Block::write_barrier_result(const Code& code, const Path& path, const Block
   bits = (bits & ~path.mask) | (holds ? path.mask : 0);
 }
 
-/// Lanes have left that no barrier waits for any more.
+/// Lanes have left: barriers do not wait for them any more.
 void Block::leave_barriers(std::uint32_t warp, LaneMask mask) {
   const LaneMask live = warps_[warp].live();
-  for (std::uint32_t used = used_barriers_; used != 0; used &= used - 1) {
-    const auto i = static_cast<std::uint8_t>(std::countr_zero(used));
-    const LaneMask arrived = barriers_[i].arrived[warp];
-    barriers_[i].whole += is_whole(live, arrived) - is_whole(live | mask, arrived);
+  const std::uint32_t open = open_barriers_;
+  for (std::uint32_t rest = open; rest != 0; rest &= rest - 1) {
+    BlockBarrier& barrier = barriers_[static_cast<std::size_t>(std::countr_zero(rest))];
+    const LaneMask arrived = barrier.arrived[warp];
+    barrier.whole += is_whole(live, arrived) - is_whole(live | mask, arrived);
   }
-  for (std::uint32_t used = used_barriers_; used != 0; used &= used - 1) {
-    const auto i = static_cast<std::uint8_t>(std::countr_zero(used));
-    if (barriers_[i].open && barrier_complete(barriers_[i])) complete_barrier(i);
+  for (std::uint32_t rest = open; rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<std::uint8_t>(std::countr_zero(rest));
+    if (barrier_complete(barriers_[i])) complete_barrier(i);
   }
 }
 

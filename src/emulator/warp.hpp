@@ -133,13 +133,10 @@ class Warp {
   std::int64_t& begin_turn(Worker& worker, const Frame& frame);
   /// Adds the turn to the steps.
   void end_turn() { steps_ += std::exchange(path_turn_, turn_) - turn_; }
-  /// It has ended in its first turn, as the only path of the warp, and nobody waits for it: the
-  /// warp instructions that it has run.
-  std::int64_t end_alone() {
-    live_ = 0;
-    rests_ = true;
-    return std::exchange(path_turn_, turn_) - turn_;
-  }
+  /// It has its first path only, and that has ended; nobody waits for it. Returns the warp
+  /// instructions of its turn.
+  std::int64_t end_alone();
+  bool has_first_path() const;
   /// All its lanes leave the kernel.
   void end(Worker& worker) {
     if (!leave_as_last(kAllLanes)) leave(worker, kAllLanes);

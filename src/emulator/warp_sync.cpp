@@ -69,17 +69,6 @@ bool Warp::barrier(Worker& worker, const CodeBlock& block, const Code& code, Lan
   return paths_[current_].state == PathState::ready;
 }
 
-bool Warp::full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number) {
-  spins_ = 0;
-  Path& path = paths_[current_];
-  path.block = block.next;
-  path.state = PathState::barrier;
-  path.barrier = number;
-  path.waiting_at = &code;
-  block_->arrive_whole(code.id, index_, number);
-  return path.state == PathState::ready;
-}
-
 /// The lanes `mask` of the current path reach the barrier of the cluster, to arrive or to wait.
 /// True when they need not wait.
 bool Warp::cluster_barrier(const CodeBlock& block, const Code& code, LaneMask mask) {

@@ -87,6 +87,9 @@ void Assembler::add_constant(Gpr to, std::uint64_t value, unsigned bytes) {
   arithmetic(0x81, 0, to, bytes, 4);
   word(value, 4);
 }
+void Assembler::prefetch_written(Place place) {
+  arithmetic(0x0f0d, 1, place, 4);
+}
 void Assembler::divide(Gpr by, bool is_signed, unsigned bytes) {
   if (is_signed) {  // rdx: the sign of rax
     if (bytes == 8) byte(0x48);

@@ -157,6 +157,7 @@ class Assembler {
   void shift_by_cl(Gpr a, int kind, unsigned bytes);  ///< kind: 4 left, 5 right, 7 with the sign
   void sign_extend_32(Gpr to, Source from);           ///< to 64 bits
   void address(Gpr to, Place place);
+  void prefetch_written(Place place);     ///< fetches the cache line, to be written
   void set(Condition condition, Gpr to);  ///< to becomes 0 or 1 (32 bits)
   void move_if(Condition condition, Gpr to, Gpr from, unsigned bytes);
   void jump(Label to);

@@ -48,8 +48,6 @@ class Thread final : public CompiledThread {
   void enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
              std::int64_t& turn);
   const CompiledRegion* known_beginning(const Warp& warp) const;
-  const CompiledExit* go_on(Warp& warp, const CompiledRegion& region, std::uint64_t number,
-                            CompiledPause& pause);
   const CompiledExit* left(const CompiledRegion& region, std::uint64_t exit, CompiledPause& pause);
   bool is_worth_trying(const CompiledRegion& region);
   void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
@@ -193,31 +191,12 @@ const CompiledRegion* Thread::known_beginning(const Warp& warp) const {
   return region != nullptr && patience_[region->counter] == 0 ? region : nullptr;
 }
 
-/// What follows when a warp has left the region by this exit, until its turn is over. Null: it
-/// waits or has ended.
-const CompiledExit* Thread::go_on(Warp& warp, const CompiledRegion& region, std::uint64_t number,
-                                  CompiledPause& pause) {
-  const Frame& frame = warp.running_frame();
-  for (;;) {
-    const CompiledExit* const exit = left(region, number, pause);
-    const bool waits = pause.region != nullptr && exit->barrier;
-    if (!waits || !warp.full_barrier(frame.function->blocks[exit->block],
-                                     frame.function->code[exit->index], *exit->barrier)) {
-      if (exit->ends) warp.end(*state_.worker);
-      return waits || exit->ends ? nullptr : exit;
-    }
-    pause.region = nullptr;
-    number = region.entry(region.exits[number].entry)(&state_);
-    state_.context->mask = kAllLanes;
-  }
-}
-
 /// All regions that it enters have been entered before: nothing has to grow for them meanwhile.
 WarpsRun Thread::run_warps(Block& block, std::size_t first) {
   Warp* const warps = block.warps().data();
   const std::size_t count = block.warps().size();
   prepare(block);
-  const CompiledExit* exit = nullptr;
+  const CompiledExit* left_at = nullptr;
   bool idle = true;
   std::uint32_t ended = 0;  // unnoticed, since the block was last told
   std::size_t i = first;
@@ -241,33 +220,52 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
     std::int64_t& turn = warp.begin_turn(*state_.worker, frame);
     const std::int64_t before = turn;
     switch_to(*region, frame, pause, turn);
-    const std::uint64_t number = region->entry(entry)(&state_);
-    state_.context->mask = kAllLanes;
-    if (begins && region->exits[number].kind == ExitKind::ends && block.ends_unnoticed()) {
-      judge(*region, region->counter, before - turn);
-      ++ended;
-      idle = false;
-      if (!block.count_steps(warp.end_alone())) break;
-      continue;
+    const CompiledRegion::Exit* exit = nullptr;
+    for (;;) {
+      const std::uint64_t number = region->entry(entry)(&state_);
+      state_.context->mask = kAllLanes;
+      exit = &region->exits[number];
+      if (exit->kind != ExitKind::waits) break;
+      pause.region = region;
+      pause.exit = number;
+      const CompiledExit& at = exit->place;
+      if (!at.barrier) break;
+      if (ended != 0) block.count_ended_warps(std::exchange(ended, 0));
+      const CodeFunction& function = *frame.function;
+      if (!warp.full_barrier(function.blocks[at.block], function.code[at.index], *at.barrier)) {
+        break;
+      }
+      pause.region = nullptr;
+      entry = exit->entry;
     }
-    block.count_ended_warps(std::exchange(ended, 0));
-    exit = go_on(warp, *region, number, pause);
     if (begins) {
       judge(*region, region->counter, before - turn);
     } else {
       trials_[region->counter].instructions += before - turn;
     }
+    if (exit->kind == ExitKind::ends && block.ends_unnoticed() &&
+        (begins || warp.has_first_path())) {
+      ++ended;
+      idle = false;
+      if (!block.count_steps(warp.end_alone())) break;
+      continue;
+    }
+    if (ended != 0) block.count_ended_warps(std::exchange(ended, 0));
     warp.end_turn();
-    if (exit != nullptr) break;
-    if (warp.live() == 0) {
+    if (exit->kind == ExitKind::ends) {
+      warp.end(*state_.worker);
       block.count_finished_warp();
       idle = false;
+    } else if (exit->kind != ExitKind::waits || !exit->place.barrier) {
+      if (exit->kind == ExitKind::failed) ++region->failures;
+      left_at = &exit->place;
+      break;
     }
     idle = idle && turn >= 0;
     if (!block.count_turn(warp)) break;
   }
-  block.count_ended_warps(ended);
-  return {i, exit, idle};
+  if (ended != 0) block.count_ended_warps(ended);
+  return {i, left_at, idle};
 }
 
 const std::vector<FrameRange>* Thread::frame_resets() {

@@ -6,6 +6,12 @@
 #include "emulator/compiled/runtime_calls.hpp"
 
 namespace tilescope::emulator::compiled {
+namespace {
+
+constexpr std::int64_t kCacheLine = 64;
+constexpr std::int64_t kMostPrefetched = 512;  // bytes: 16 of each lane
+
+}  // namespace
 
 GroupExtent extent_of(const AccessGroup& group, const ShapeTable& shapes) {
   const ShapeExtent extent = shapes.extent(group.shape, group.address_bytes);
@@ -339,6 +345,12 @@ void NumberEmitter::check_group(const AccessGroup& group) {
     misses_.push_back({&group, miss, retry});
   }
   a_.store(slot_place(group.pointer_slot), rax, 8);
+  // Stores wait for their cache lines one after the other; the lines come while loads wait for
+  // theirs.
+  if (!group.stored || group.shared || extent.end - extent.low > kMostPrefetched) return;
+  for (std::int64_t line = extent.low; line < extent.end; line += kCacheLine) {
+    a_.prefetch_written(at(rax, line));
+  }
 }
 
 /// rdx: the lowest address.

@@ -26,6 +26,7 @@ int SegmentBuilder::group_of(Segment& segment, const Item& item, std::size_t i) 
   AccessGroup wanted;
   wanted.shared = operation.space(i) == Space::shared;
   wanted.constant = operation.space(i) == Space::constant;
+  wanted.stored = operation.act == Act::store;
   wanted.address_slot = item.in_slots[i];
   wanted.address = address.kind == RegisterKind::constant ? address.bits : 0;
   wanted.address_bytes = address.width;
@@ -42,6 +43,7 @@ int SegmentBuilder::group_of(Segment& segment, const Item& item, std::size_t i) 
     }
     group.lowest = std::min(group.lowest, offset);
     group.highest = std::max(group.highest, offset);
+    group.stored = group.stored || wanted.stored;
     return static_cast<int>(g);
   }
   wanted.pointer_slot = temporary();

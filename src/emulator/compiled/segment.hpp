@@ -24,6 +24,7 @@ inline constexpr int kNotLooked = -1;      ///< the next use has not been looked
 struct AccessGroup {
   bool shared = false;
   bool constant = false;       ///< constant space
+  bool stored = false;         ///< some of them are stores
   int address_slot = kNoSlot;  ///< kNoSlot: the address is a constant
   std::uint64_t address = 0;   ///< that constant
   unsigned address_bytes = 8;
