@@ -216,7 +216,7 @@ class Html(Pages):
         return scene and scene[1], result.code
 
     def test_engines_and_phases_have_columns(self):
-        for kernel, (missing, columns) in SCENES.items():
+        for kernel, (missing, columns) in program.sample(SCENES.items(), 6):
             with self.subTest(kernel):
                 scene, code = self.check_kernel(kernel, "faulty")
                 self.assertEqual(code, 1)

@@ -4,7 +4,6 @@ phone. Each page in one of these looks, in turn; `--all` takes every page in eve
 
 import base64
 import os
-import sys
 import unittest
 
 import browser
@@ -18,7 +17,6 @@ LOOKS = {
     "paper": {"media": "print", "width": 750},
     "phone": {"width": 400},
 }
-ALL = "--all" in sys.argv
 # Pages whose pictures are kept, an eighth of their size. A shade is the mean distance of two
 # pictures over all pixels and colours, 1 between black and white. Measured: 0.0006 at most with
 # other hinting and smoothing of letters, 0.0059 at least for a page that lacks its drawings.
@@ -49,7 +47,7 @@ DISTANCE = """(async urls => {
 def looks_of(number):
     """The looks in which the page of this number is seen."""
     looks = list(LOOKS.items())
-    return looks if ALL else [looks[number % len(looks)]]
+    return looks if program.ALL else [looks[number % len(looks)]]
 
 
 LEAST_CONTRAST = 4.5  # of WCAG 2.1, level AA, for text of normal size
@@ -208,5 +206,4 @@ class Looks(html_test.BrowserPages):
 
 
 if __name__ == "__main__":
-    sys.argv = [argument for argument in sys.argv if argument != "--all"]
     program.main()

@@ -10,6 +10,13 @@ import numpy as np
 
 TILESCOPE = os.environ.get("TILESCOPE", "build/tilescope")
 NO_GPU = "no GPU here"
+ALL = "--all" in sys.argv
+
+
+def sample(cases, count):
+    """With `--all` all cases; otherwise so many of them at equal distances, from the first on."""
+    cases = list(cases)
+    return cases if ALL else [cases[i * len(cases) // count] for i in range(min(count, len(cases)))]
 
 
 class Result:
@@ -68,4 +75,5 @@ def has_gpu():
 
 def main():
     sys.dont_write_bytecode = True
+    sys.argv = [argument for argument in sys.argv if argument != "--all"]
     unittest.main()

@@ -12,7 +12,8 @@ from launchers import launchers, processes
 
 LAUNCHERS = launchers()
 LAUNCHER = LAUNCHERS[0]
-KILLS = 20 if "--all" in sys.argv else 3
+ALL = "--all" in sys.argv
+KILLS = 20 if ALL else 3
 
 
 class Killing(unittest.TestCase):
@@ -56,14 +57,14 @@ class Killing(unittest.TestCase):
             print(f"{job.args[0]} hung after all ranks had ended", file=sys.stderr)
             return job.communicate()[1]
 
-    def each_kill(self, seed, seconds, act):
-        """Acts until KILLS commands, which take `seconds`, were interrupted: by the death of rank 0,
+    def each_kill(self, seed, seconds, act, kills=KILLS):
+        """Acts until `kills` commands, which take `seconds`, were interrupted: by the death of rank 0,
         of mpirun and of another rank in turn, at random moments, under each MPI. `act` says whether
         its command was; one that was complete by then does not count."""
         draw = random.Random(seed)
         interrupted = 0
-        for number in range(5 * KILLS):
-            if interrupted == KILLS:
+        for number in range(seed, seed + 5 * kills):
+            if interrupted == kills:
                 return
             ranks = draw.choice([2, 3])
             which = [0, None, ranks - 1][number % 3]
@@ -72,7 +73,7 @@ class Killing(unittest.TestCase):
             with self.subTest(number=number, mpi=launcher.name, ranks=ranks, which=which,
                               after=after):
                 interrupted += act(launcher, ranks, which, after)
-        self.assertEqual(interrupted, KILLS)
+        self.assertEqual(interrupted, kills)
 
     def files_soon(self, folder, *allowed):
         """The files of the folder: one of `allowed`, once what a killed rank left is removed."""
