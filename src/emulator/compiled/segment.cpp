@@ -134,8 +134,9 @@ void SegmentBuilder::find_uses(Segment& segment, const Facts& facts, const Regis
     }
     // Addresses are no vectors.
     for (std::size_t i = operation.addresses(); i < operation.in.size(); ++i) {
-      // Stores read the frame when all vectors are computed.
-      next_.set(key(item, i), operation.act == Act::store ? kAtEnd : at);
+      // Stores read the frame when all vectors are computed, behind uses that follow them here.
+      const std::uint32_t place = key(item, i);
+      next_.set(place, operation.act == Act::store ? std::min(next_use(place), kAtEnd) : at);
     }
   }
 }

@@ -254,8 +254,10 @@ void SumEmitter::mark_runs(const AccessGroup& group, std::vector<MarkGroup::Run>
   marks->write = write;
   marks->bounds = group.bounds;
   marks->runs = std::move(runs);
-  calls_.push_back([this, enter, goes_on, kept = marks.get()] {
+  const std::uint64_t whole_words = by_marks && bytes % 64 == 0 ? bytes / 64 : 0;
+  calls_.push_back([this, enter, goes_on, whole_words, kept = marks.get()] {
     a_.bind(enter);
+    if (whole_words != 0) store_words(whole_words, goes_on);
     a_.mov(rdx, rax, 8);
     a_.vzeroupper();
     a_.mov(rdi, kState, 8);
@@ -265,6 +267,20 @@ void SumEmitter::mark_runs(const AccessGroup& group, std::vector<MarkGroup::Run>
     a_.jump(goes_on);
   });
   sums_.marks.push_back(std::move(marks));
+}
+
+/// Sets marks that fill whole words, where there is nothing to keep, and jumps. rax: the address;
+/// rcx: the byte with its mark.
+void SumEmitter::store_words(std::uint64_t words, Label goes_on) {
+  const Label apart = a_.label();
+  a_.test_low_byte(rax, 63);
+  a_.jump(Condition::not_equal, apart);
+  a_.mov_constant(rdx, ~std::uint64_t{0});
+  for (std::uint64_t i = 0; i < words; ++i) {
+    a_.store(at(rcx, static_cast<std::int64_t>(i) * 8), rdx, 8);
+  }
+  a_.jump(goes_on);
+  a_.bind(apart);
 }
 
 /// Jumps to `enter` unless the marks are there. rax: the address; rcx: the byte with its mark.

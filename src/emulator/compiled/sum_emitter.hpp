@@ -34,6 +34,7 @@ class SumEmitter {
   void load_address(const AccessGroup& group, std::int64_t offset);
   void mark(const AccessGroup& group, const std::vector<std::int64_t>& offsets, bool write);
   void mark_runs(const AccessGroup& group, std::vector<MarkGroup::Run> runs, bool write);
+  void store_words(std::uint64_t words, Label goes_on);
   void mark_few(const AccessGroup& group, std::uint64_t bytes, Label enter);
   void mark_many(const AccessGroup& group, std::uint64_t bytes, Label enter);
   void test_bytes(std::int64_t bytes, Label enter);
