@@ -3,6 +3,7 @@
 #pragma once
 
 #include "barrier.cuh"
+#include "shared_words.cuh"
 
 constexpr int BK = 32;                                       // 128 bytes of a row of A
 constexpr int lanes_across = 32 / LANES_DOWN;                // the warp as a rectangle of threads
@@ -50,18 +51,6 @@ __device__ inline Place place_of_lane(int lane) {
   if (LANES_DOWN == 4) return {in_four, other};
   if (LANES_DOWN == 8) return {other, in_four};
   return {lane / 4 % 2, in_four + lane / 8 * 4};
-}
-
-// `count` words of shared memory.
-template <int count>
-__device__ inline void load_words(float* to, unsigned from) {
-  if (count == 4) {
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
-                 : "r"(from));
-  } else {
-    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(to[0]), "=f"(to[1]) : "r"(from));
-  }
 }
 
 // The factors of B of a thread for step `step` of a quad: fours of neighbours, those of the warp's

@@ -22,6 +22,7 @@
 #include "async_copy.cuh"
 #include "epilogue.cuh"
 #include "prefetch.cuh"
+#include "shared_words.cuh"
 
 constexpr int lanes_down = 4, lanes_across = 8;
 constexpr int warp_m = lanes_down * RM, warp_n = lanes_across * RN;
@@ -103,14 +104,11 @@ constexpr int stage_bytes = PanelA::bytes + PanelB::bytes;
 __device__ constexpr int group_row(int i) { return i / 4 * 4 * lanes_down; }
 __device__ constexpr int group_column(int j) { return j / 4 * 4 * lanes_across; }
 
-// `count` floats of groups of four, `apart` words between the groups.
+// `count` words of shared memory in groups of four, `apart` words between the groups.
 template <int count, int apart>
-__device__ inline void read_groups(float (&to)[count], const float* from) {
+__device__ inline void read_groups(float (&to)[count], unsigned from) {
 #pragma unroll
-  for (int i = 0; i < count; i += 4) {
-    const float4 four = *reinterpret_cast<const float4*>(from + i / 4 * apart);
-    to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
-  }
+  for (int i = 0; i < count; i += 4) load_words<4>(&to[i], from + i * apart);
 }
 
 extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
@@ -149,11 +147,11 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
                                                threadIdx.x);
   }
 
-  const float* const a_start =
-      memory + slice * steps_of_slice * PanelA::pitch + warp_row + 4 * lane_row;
-  const float* const b_start = memory + PanelA::bytes / 4 +
-                               slice * steps_of_slice * PanelB::pitch + warp_column +
-                               4 * lane_column;
+  const unsigned a_start = shared_address(memory) +
+                           4 * (slice * steps_of_slice * PanelA::pitch + warp_row + 4 * lane_row);
+  const unsigned b_start =
+      shared_address(memory) + PanelA::bytes +
+      4 * (slice * steps_of_slice * PanelB::pitch + warp_column + 4 * lane_column);
   float sum[RM][RN] = {};
   int stage = 0;
 #pragma unroll 1
@@ -161,20 +159,23 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     wait_for_copies<STAGES - 2>();
     __syncthreads();  // all threads' copies are there, and all have read the stage before
     copy_stage(stage == 0 ? STAGES - 1 : stage - 1);
-    const float* const a_at = a_start + stage * (stage_bytes / 4);
-    const float* const b_at = b_start + stage * (stage_bytes / 4);
-    // Steps behind the last are zeros.
+    const unsigned a_at = a_start + stage * stage_bytes, b_at = b_start + stage * stage_bytes;
+    // Steps behind the last are zeros. A group of them begins with its own loads: the next group may
+    // not exist, and a test before each read ahead costs 4% (docs/results/what_did_not_help.md).
     const int left = k - done - slice * steps_of_slice;
     float a[2][RM], b[2][RN];
-    read_groups<RM, 4 * lanes_down>(a[0], a_at);
-    read_groups<RN, 4 * lanes_across>(b[0], b_at);
+    const auto read_step = [&](int step) {
+      read_groups<RM, 4 * lanes_down>(a[step % 2], a_at + 4 * step * PanelA::pitch);
+      read_groups<RN, 4 * lanes_across>(b[step % 2], b_at + 4 * step * PanelB::pitch);
+    };
+    constexpr int group = 4;
 #pragma unroll
     for (int step = 0; step < steps_of_slice; ++step) {
-      if (step % 4 == 0 && step >= left) break;
-      if (step + 1 < steps_of_slice) {
-        read_groups<RM, 4 * lanes_down>(a[(step + 1) % 2], a_at + (step + 1) * PanelA::pitch);
-        read_groups<RN, 4 * lanes_across>(b[(step + 1) % 2], b_at + (step + 1) * PanelB::pitch);
+      if (step % group == 0) {
+        if (step >= left) break;
+        read_step(step);
       }
+      if ((step + 1) % group != 0) read_step(step + 1);
 #pragma unroll
       for (int i = 0; i < RM; ++i) {
 #pragma unroll

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "mma_fragments.cuh"
+#include "shared_words.cuh"
 
 // The share of a lane in `count` rows (or columns) of a warp, in a tile of `width`: of `lanes` lanes
 // it has number `lane`.
@@ -33,8 +34,7 @@ class LaneShare {
 #pragma unroll
       for (int i = 0; i < count; ++i) {
         const int row = start_ + row_of(i);
-        load_quad(tile + Tiles::place(row, step / per_chunk), to[i][0], to[i][1], to[i][2],
-                  to[i][3]);
+        load_words<4>(to[i], tile + Tiles::place(row, step / per_chunk));
       }
     } else {
 #pragma unroll
@@ -43,30 +43,16 @@ class LaneShare {
         for (int i = 0; i < count; i += at_once) {
           const int x = start_ + row_of(i);
           const unsigned at = tile + Tiles::place(step + s, x / per_chunk) + x % per_chunk * 4;
-          if constexpr (at_once == 4) {
-            load_quad(at, to[i][s], to[i + 1][s], to[i + 2][s], to[i + 3][s]);
-          } else {
-            load_two(at, to[i][s], to[i + 1][s]);
-          }
+          float words[at_once];
+          load_words<at_once>(words, at);
+#pragma unroll
+          for (int of = 0; of < at_once; ++of) to[i + of][s] = words[of];
         }
       }
     }
   }
 
  private:
-  __device__ static void load_quad(unsigned address, float& x, float& y, float& z, float& w) {
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(x), "=f"(y), "=f"(z), "=f"(w)
-                 : "r"(address)
-                 : "memory");
-  }
-  __device__ static void load_two(unsigned address, float& x, float& y) {
-    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
-                 : "=f"(x), "=f"(y)
-                 : "r"(address)
-                 : "memory");
-  }
-
   int start_, lane_;
 };
 
