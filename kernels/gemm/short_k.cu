@@ -160,27 +160,36 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     __syncthreads();  // all threads' copies are there, and all have read the stage before
     copy_stage(stage == 0 ? STAGES - 1 : stage - 1);
     const unsigned a_at = a_start + stage * stage_bytes, b_at = b_start + stage * stage_bytes;
-    // Steps behind the last are zeros. A group of them begins with its own loads: the next group may
-    // not exist, and a test before each read ahead costs 4% (docs/results/what_did_not_help.md).
-    const int left = k - done - slice * steps_of_slice;
     float a[2][RM], b[2][RN];
-    const auto read_step = [&](int step) {
-      read_groups<RM, 4 * lanes_down>(a[step % 2], a_at + 4 * step * PanelA::pitch);
-      read_groups<RN, 4 * lanes_across>(b[step % 2], b_at + 4 * step * PanelB::pitch);
+    const auto read_step = [&](int step, int into) {
+      read_groups<RM, 4 * lanes_down>(a[into], a_at + 4 * step * PanelA::pitch);
+      read_groups<RN, 4 * lanes_across>(b[into], b_at + 4 * step * PanelB::pitch);
     };
-    constexpr int group = 4;
-#pragma unroll
-    for (int step = 0; step < steps_of_slice; ++step) {
-      if (step % group == 0) {
-        if (step >= left) break;
-        read_step(step);
-      }
-      if ((step + 1) % group != 0) read_step(step + 1);
+    const auto multiply_step = [&](int from) {
 #pragma unroll
       for (int i = 0; i < RM; ++i) {
 #pragma unroll
-        for (int j = 0; j < RN; ++j) {
-          sum[i][j] = fmaf(a[step % 2][i], b[step % 2][j], sum[i][j]);
+        for (int j = 0; j < RN; ++j) sum[i][j] = fmaf(a[from][i], b[from][j], sum[i][j]);
+      }
+    };
+    // The last stage may have fewer steps; those behind its last are zeros.
+    const int left = k - done - slice * steps_of_slice;
+    if (left >= steps_of_slice) {
+      read_step(0, 0);
+#pragma unroll
+      for (int step = 0; step < steps_of_slice; ++step) {
+        if (step + 1 < steps_of_slice) read_step(step + 1, (step + 1) % 2);
+        multiply_step(step % 2);
+      }
+    } else {
+      constexpr int group = 4;
+#pragma unroll 1
+      for (int first = 0; first < left; first += group) {
+        read_step(first, 0);
+#pragma unroll
+        for (int step = 0; step < group; ++step) {
+          if (step + 1 < group) read_step(first + step + 1, (step + 1) % 2);
+          multiply_step(step % 2);
         }
       }
     }

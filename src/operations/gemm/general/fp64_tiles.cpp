@@ -7,6 +7,7 @@
 #include "operations/gemm/operands/access_kernels.hpp"
 #include "operations/gemm/operands/split_reduction.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/gemm/problem/time_model.hpp"
 #include "operations/rung/kernel_plan.hpp"
 #include "operations/rung/kernel_source.hpp"
 
@@ -16,14 +17,14 @@ namespace {
 // Rates as measured on an H200 where that many blocks were on each SM. Rows and columns of a tile,
 // of a warp; slices; depth and stages; blocks on an SM.
 constexpr Fp64Tile fp64_candidates[] = {
-    {128, 128, 64, 32, 1, 16, 4, 1, {0.874}},
-    {128, 128, 64, 32, 1, 32, 3, 1, {0.873}},
-    {64, 128, 32, 32, 1, 16, 4, 2, {0.876, 0.873}},
-    {64, 64, 32, 32, 1, 16, 4, 3, {0.717, 0.869, 0.867}},
-    {64, 64, 32, 32, 2, 32, 3, 2, {0.775, 0.846}},
-    {64, 32, 32, 32, 2, 32, 3, 3, {0.607, 0.801, 0.816}},
-    {32, 64, 32, 32, 2, 32, 3, 3, {0.619, 0.826, 0.836}},
-    {32, 32, 32, 32, 2, 32, 3, 3, {0.498, 0.605, 0.711}},
+    {128, 128, 64, 32, 1, 16, 4, 1, {0.951}},
+    {128, 128, 64, 32, 1, 32, 3, 1, {0.945}},
+    {64, 128, 32, 32, 1, 16, 4, 2, {0.953, 0.954}},
+    {64, 64, 32, 32, 1, 16, 4, 3, {0.834, 0.975, 0.971}},
+    {64, 64, 32, 32, 2, 32, 3, 2, {0.874, 0.942}},
+    {64, 32, 32, 32, 2, 32, 3, 3, {0.641, 0.923, 0.955}},
+    {32, 64, 32, 32, 2, 32, 3, 3, {0.646, 0.922, 0.959}},
+    {32, 32, 32, 32, 2, 32, 3, 3, {0.451, 0.688, 0.883}},
 };
 
 constexpr std::int64_t most_fp64_splits = 32;
@@ -40,22 +41,32 @@ std::size_t fp64_shared_bytes(const Fp64Tile& tile) {
 
 // The share of the products' time that copies of single elements of an operand take.
 double element_copies(const GemmProblem& problem, const Fp64Tile& tile) {
-  constexpr double of_copies = 14.5;
+  constexpr double of_copies = 11.0;
   const ChunkAccess access = chunk_access(problem, {});
   const int extent = (access.a == RowsBy::chunks ? 0 : tile.rows) +
                      (access.b == RowsBy::chunks ? 0 : tile.columns);
   return of_copies * extent / (double(tile.rows) * tile.columns);
 }
 
+// Rows that do not begin with sectors of 32 bytes are read in more pieces: times the bytes.
+double pieces_of(const GemmOperand& operand) {
+  constexpr std::int64_t sector_bytes = 32, chunk_bytes = 16;
+  constexpr double of_chunks = 1.95, of_elements = 2.12;
+  const std::int64_t pitch = operand.leading * static_cast<std::int64_t>(sizeof(double));
+  if (pitch % sector_bytes == 0) return 1.0;
+  return pitch % chunk_bytes == 0 ? of_chunks : of_elements;
+}
+
 // Rounds of as many blocks as the SMs hold, then the rest, which share the SMs evenly. Fitted to
 // thousands of plans of products drawn at random (docs/results/products_random_h200.md).
 double expected_cycles(const GemmProblem& problem, const Fp64Plan& plan,
                        const DeviceProperties& device) {
-  constexpr double launch = 9530.0, second_kernel = 2050.0;
-  constexpr double begin = 1770.0, end_of_element = 0.215;  // of a block
+  constexpr double launch = 10290.0, second_kernel = 2050.0;
+  constexpr double begin = 1350.0, end_of_element = 0.194;  // of a block
   constexpr double of_neighbour = 0.035;  // of these, for each other block on the SM
-  constexpr double bytes_per_cycle = 1850.0, cached_bytes_per_cycle = 2990.0;
-  constexpr double not_overlapped = 0.21;  // of the shorter of memory's time and the blocks'
+  constexpr double bytes_per_cycle = 1950.0, cached_bytes_per_cycle = 3400.0;
+  constexpr double tile_bytes_per_cycle = 57.5;  // from the L2 cache into one SM
+  constexpr double not_overlapped = 0.21;        // of the shorter of memory's time and the blocks'
   const Fp64Tile& tile = plan.tile;
   const MatmulShape& s = problem.shape;
   const double products_per_cycle = device.compute_major >= 9 ? 128.0 : 64.0;
@@ -63,12 +74,16 @@ double expected_cycles(const GemmProblem& problem, const Fp64Plan& plan,
   const double work = elements * double(plan.k_of_part) * (1.0 + element_copies(problem, tile));
   const double uses_of_c = problem.beta != 0.0 ? 2.0 : 1.0;
   const double ends = begin + end_of_element * elements * (plan.splits > 1 ? 1.0 : uses_of_c);
+  const double read = tile.rows * pieces_of(problem.a) + tile.columns * pieces_of(problem.b);
+  const double loads =
+      double(sizeof(double)) * double(plan.k_of_part) * read / tile_bytes_per_cycle;
   const std::int64_t sms = std::max(1, device.sm_count);
   const std::int64_t blocks = fp64_tiles_of(problem, tile) * plan.splits;
   const std::int64_t slots = sms * tile.blocks_per_sm;
   const auto round = [&](std::int64_t resident) {
     const double rate = products_per_cycle * tile.rates[static_cast<std::size_t>(resident - 1)];
-    return ends * (1.0 + of_neighbour * double(resident - 1)) + double(resident) * work / rate;
+    return ends * (1.0 + of_neighbour * double(resident - 1)) +
+           double(resident) * overlapped(work / rate, loads, 4.0);
   };
   double busy = double(blocks / slots) * round(tile.blocks_per_sm);
   if (blocks % slots > 0) busy += round(groups_of(blocks % slots, sms));

@@ -7,6 +7,7 @@
 
 #include "operations/gemm/operands/access_kernels.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/gemm/problem/time_model.hpp"
 #include "operations/rung/kernel_plan.hpp"
 #include "operations/rung/kernel_source.hpp"
 
@@ -111,7 +112,7 @@ double expected_cycles(const GemmProblem& problem, const TimedTile& timed, int b
   const auto round = [&](std::int64_t blocks) {
     constexpr double power = 3.0;
     if (blocks == 0) return 0.0;
-    return std::pow(std::pow(alone, power) + std::pow(double(blocks) * own, power), 1.0 / power);
+    return overlapped(alone, double(blocks) * own, power);
   };
   const std::int64_t sms = std::max(1, device.sm_count), at_once = blocks_per_sm;
   const std::int64_t tiles = tiles_of(problem, tile), full = tiles / (at_once * sms);

@@ -81,7 +81,7 @@ double expected_cycles(const GemmProblem& problem, const RegisterTile& tile,
 
 std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
                                                     const DeviceProperties& device);
-/// Whether it is expected to be faster than mma_sync and tensor_tiles.
+/// Whether it is expected to be faster than tensor_tiles, by the models of both, and than mma_sync.
 bool register_operand_pays(const GemmProblem& problem, const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem);
 /// The same with a tile of the caller's choice.

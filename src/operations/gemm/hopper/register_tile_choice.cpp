@@ -13,32 +13,37 @@ namespace {
 
 constexpr std::int64_t row_bytes = 128, tile_k = 32;
 
-// Cycles and bytes per cycle of an H200.
-constexpr double launch_cycles = 9920.0;      // until the first block runs
-constexpr double adding_cycles = 3940.0;      // for a kernel that adds up parts of k
-constexpr double bytes_from_memory = 2290.0;  // per cycle, whole chip
-constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
-constexpr double tile_bytes_per_sm = 53.4;    // per cycle into one SM's shared memory
-constexpr double gain_of_few = 0.42;          // the more for each SM, the fewer read
+// Cycles and bytes per cycle of an H200, fitted to 1,387 plans of products drawn at random
+// (docs/results/products_random_h200.md).
+constexpr double launch_cycles = 10250.0;     // until the first block runs
+constexpr double adding_cycles = 2990.0;      // for a kernel that adds up parts of k
+constexpr double bytes_from_memory = 2330.0;  // per cycle, whole chip
+constexpr double bytes_from_l2 = 3510.0;      // per cycle, whole chip
+constexpr double tile_bytes_per_sm = 46.1;    // per cycle into one SM's shared memory
+constexpr double gain_of_few = 0.35;          // the more for each SM, the fewer read
 // The same where blocks drift apart before they have shared what the L2 cache holds of A and B;
 // pairs that share a tile do not.
 constexpr double tile_bytes_of_large = 40.0, large_bytes = 4e8;
-constexpr double cache_bytes = 5e7, read_again = 0.25;  // the part of B that is read again
-constexpr double not_overlapped = 0.49;  // share of the shorter of memory's time and the blocks'
-constexpr double elements_per_cycle = 29.1;  // elements of a tile of C, for one tile of k
-constexpr double least_cycles = 284.0;       // for one tile of k, however small
-constexpr double fill_cycles = 572.0;        // from the first copy to the first product
+constexpr double cache_bytes = 5e7, read_again = 0.241;  // the part of B that is read again
+constexpr double not_overlapped = 0.442;  // share of the shorter of memory's time and the blocks'
+constexpr double elements_per_cycle = 32.0;  // elements of a tile of C, for one tile of k
+constexpr double of_one_consumer = 0.705;    // of that rate: it leaves gaps between its products
+constexpr double least_cycles = 241.7;       // for one tile of k, however small
+constexpr double fill_cycles = 571.5;        // from the first copy to the first product
 // The copy engine takes longer where rows do not begin with cache lines, where they do not begin
 // with sectors of 32 bytes, and where B is read by class.
-constexpr double slower_off_lines = 1.3, slower_off_sectors = 1.91, slower_by_class = 1.78;
+constexpr double slower_off_lines = 1.04, slower_off_sectors = 1.33, slower_by_class = 1.3;
 // Blocks that share a tile wait for each other; those that share C exchange halves of their sums.
-constexpr double pair_cycles = 350.0, pair_step_cycles = 64.0, least_cycles_of_pair = 380.0;
-constexpr double exchange_cycles = 5500.0;
-constexpr double repack_cycles = 3000.0;  // for a copy before the product, beside its traffic
-constexpr double store_cycles = 660.0, stored_elements_per_cycle = 8.4;
-constexpr double of_transposed = 0.65;  // of that rate
+constexpr double pair_cycles = 281.0, pair_step_cycles = 54.6, least_cycles_of_pair = 313.8;
+constexpr double exchange_cycles = 4470.0;
+constexpr double repack_cycles = 1830.0;  // for a copy before the product, beside its traffic
+constexpr double store_cycles = 552.5, stored_elements_per_cycle = 8.84;
+constexpr double of_transposed = 0.537;  // of that rate
+// C whose rows begin anywhere is written in parts of sectors: the more so where a thread's
+// neighbours lie in different rows. Times the bytes.
+constexpr double bytes_in_parts = 1.56, bytes_of_transposed_in_parts = 5.89;
 // For C that is added: of an element for each consumer, and of a row.
-constexpr double addend_cycles = 0.32, addend_row_cycles = 27.6;
+constexpr double addend_cycles = 0.269, addend_row_cycles = 21.7;
 
 double bytes_of(const RowsInMemory& rows) {
   return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
@@ -81,8 +86,7 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
   const std::int64_t k_tiles = k_tiles_of(problem, layout);
   const double depth = static_cast<double>(groups_of(k_tiles, parts));
   const double elements = static_cast<double>(tile.m * tile.n());
-  // One warpgroup alone leaves gaps between its products.
-  const double rate = tile.consumers == 1 ? 0.8 * elements_per_cycle : elements_per_cycle;
+  const double rate = elements_per_cycle * (tile.consumers == 1 ? of_one_consumer : 1.0);
   const double operands = bytes_of(layout.a) + bytes_of(layout.b);
   const bool is_pair = tile.pair != RegisterPair::none, shares_tile = is_pair && !shares_k;
   const double bytes_per_cycle =
@@ -101,9 +105,12 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   // Blocks one below the other do not always meet in the L2 cache.
   const bool reads_b_again = operands > cache_bytes && s.m > tile.m;
-  const double traffic =
-      operands + (reads_b_again ? read_again * bytes_of(layout.b) : 0.0) +
-      (problem.beta != 0.0 ? 2.0 : 1.0) * c_bytes * static_cast<double>(size_of(problem.c.type));
+  const double written = layout.c_is_aligned ? 1.0
+                         : tile.transposed   ? bytes_of_transposed_in_parts
+                                             : bytes_in_parts;
+  const double traffic = operands + (reads_b_again ? read_again * bytes_of(layout.b) : 0.0) +
+                         (problem.beta != 0.0 ? 2.0 : 1.0) * written * c_bytes *
+                             static_cast<double>(size_of(problem.c.type));
   const double blocks = rounds * (depth * step + store), memory = traffic / bytes_from_memory;
   double cycles = fill_cycles + std::max(blocks, memory) +
                   not_overlapped * std::min(blocks, memory) + (is_pair ? pair_cycles : 0.0);

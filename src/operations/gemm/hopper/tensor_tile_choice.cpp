@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "operations/gemm/hopper/tensor_tile_layout.hpp"
+#include "operations/gemm/problem/time_model.hpp"
 #include "operations/rung/kernel_plan.hpp"
 
 namespace tilescope::operations {
@@ -15,7 +16,7 @@ namespace {
 
 // Cycles and bytes per cycle of an H200, fitted to thousands of plans of products drawn at random
 // (docs/results/products_random_h200.md).
-constexpr double launch_cycles = 8400.0;      // until the first block runs
+constexpr double launch_cycles = 7010.0;      // until the first block runs
 constexpr double bytes_from_memory = 2090.0;  // per cycle, whole chip
 // The share of the SMs below which memory's rate falls, and how.
 constexpr double sms_for_memory = 0.41, loss_of_few = 0.42;
@@ -39,12 +40,17 @@ constexpr double store_cycles = 202.0, stored_elements_per_cycle = 4.9, of_trans
 // other consumer's products: where the L2 cache keeps A and B and rows of C begin with lines, and
 // elsewhere.
 constexpr double bytes_in_l2 = 70e6, hidden_near = 0.81, hidden_far = 0.59;
-// C in rows that begin anywhere, stored by one consumer and by two that share a tile.
-constexpr double stored_in_rows_per_cycle = 5.0, stored_in_rows_by_two = 6.3;
+// C in rows that begin anywhere: elements of 16 bits, and of 32, that one consumer stores, and two
+// that share a tile; what each row of a tile costs beside them; what memory writes of them; and of
+// the ends of a row of a tile, which are parts of sectors.
+constexpr double stored_in_rows_16 = 4.6, stored_in_rows_32 = 3.75;
+constexpr double stored_by_two_16 = 6.57, stored_by_two_32 = 5.92;
+constexpr double row_cycles = 7.7, row_cycles_by_two = 9.35;
+constexpr double written_in_rows_16 = 1.1, written_in_rows_32 = 2.0, bytes_of_ends = 35.0;
 // A kernel before the tiles that copies operands, or one behind them that adds up parts of k, and
 // bytes per cycle of both.
-constexpr double copying_cycles = 4050.0, copied_bytes = 2490.0;
-constexpr double adding_cycles = 2530.0, added_bytes = 2810.0;
+constexpr double copying_cycles = 2500.0, copied_bytes = 2030.0;
+constexpr double adding_cycles = 2770.0, added_bytes = 2810.0;
 // Until the blocks of a cluster have met.
 constexpr double cluster_cycles = 292.0;
 // For 64 x 256 beside the next tile's products: where rows of C begin with lines, elsewhere, and
@@ -67,12 +73,6 @@ double sharing_cycles(const TensorTile& tile) {
   if (tile.across > 1 && tile.down() > 1) return rectangle;
   if (tile.across > 1) return tile.across == 2 ? row_of_two : longer_row;
   return tile.cluster == 2 ? column_of_two : 0.0;
-}
-
-// The time of two that go on at once: the longer one, and some of the other.
-double either(double one, double other) {
-  constexpr double power = 4.0;
-  return std::pow(std::pow(one, power) + std::pow(other, power), 1.0 / power);
 }
 
 // Cycles of shared memory for a tile of k. The tensor cores read and the copy engine writes 128
@@ -148,13 +148,15 @@ std::vector<TensorTile> with_copies(const TensorTile& tile, const TileLayout& la
 // Cycles for which a tile waits for what C held: the first boxes arrive while the tile is
 // multiplied, the others behind the store of those before them.
 double addend_cycles(const GemmProblem& problem, const TensorTile& tile, Store store) {
-  constexpr double cycles_of_lot = 1370.0;
+  constexpr double cycles_of_lot = 1370.0, cycles_of_lot_in_rows = 1680.0;
   const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
   const auto element = static_cast<std::int64_t>(size_of(problem.c.type));
   const int boxes =
       tile.transposed ? 2 : static_cast<int>(groups_of(tile.n * element, tile_row_bytes));
   const int lots = products * boxes / std::min(tile.boxes, boxes);
-  if (store == Store::rows) return cycles_of_lot * (element == 2 ? lots : products * boxes);
+  if (store == Store::rows) {
+    return cycles_of_lot_in_rows * (element == 2 ? lots : products * boxes);
+  }
   return store == Store::boxed ? cycles_of_lot * (lots - 1) : 0.0;
 }
 
@@ -197,10 +199,14 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   // Three stages do not cover the time that a copy takes.
   const double late = tile.stages <= 3 && (depth > 3.0 || rounds > 1.0) ? late_copies : 1.0;
   const double multiply = late * depth * (step_cycles + slowdown(tile, operand_bytes) * step);
-  const double in_rows =
-      tile.in_turn || tile.consumers == 1 ? stored_in_rows_per_cycle : stored_in_rows_by_two;
+  const bool by_one = tile.in_turn || tile.consumers == 1, in_rows = layout.store == Store::rows;
+  const bool is_wide = size_of(problem.c.type) > 2;
+  const double of_one = is_wide ? stored_in_rows_32 : stored_in_rows_16;
+  const double of_two = is_wide ? stored_by_two_32 : stored_by_two_16;
+  const double of_rows =
+      elements / (by_one ? of_one : of_two) + tile.m * (by_one ? row_cycles : row_cycles_by_two);
   const double boxed = stored_elements_per_cycle * (tile.transposed ? of_transposed : 1.0);
-  const double store = store_cycles + elements / (layout.store == Store::rows ? in_rows : boxed) +
+  const double store = store_cycles + (in_rows ? of_rows : elements / boxed) +
                        (problem.beta != 0.0 ? addend_cycles(problem, tile, layout.store) : 0.0);
   double block = rounds * (multiply + store);
   // Boxes that begin anywhere in a cache line are written in more pieces.
@@ -219,14 +225,17 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   }
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   const double uses_of_c = problem.beta != 0.0 ? 2.0 : 1.0;
-  const double traffic =
-      operand_bytes + uses_of_c * c_bytes * static_cast<double>(size_of(problem.c.type));
+  const auto element = static_cast<double>(size_of(problem.c.type));
+  const double more = in_rows ? (is_wide ? written_in_rows_32 : written_in_rows_16) +
+                                    bytes_of_ends / (tile.n * element)
+                              : 1.0;
+  const double traffic = operand_bytes + uses_of_c * c_bytes * element * more;
   // SMs without a tile in the last round leave some of memory's rate to the others.
   block *= 1.0 - 0.11 * (1.0 - units / (rounds * blocks));
   const double memory =
       traffic /
       (bytes_from_memory * std::pow(std::min(1.0, used / sm_count / sms_for_memory), loss_of_few));
-  double cycles = fill_cycles + either(block, memory);
+  double cycles = fill_cycles + overlapped(block, memory, 4.0);
   if (tile.cluster > 1) cycles += cluster_cycles + 0.009 * block;
   // Copies of both operands are one launch, unless one is transposed.
   if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
