@@ -190,34 +190,6 @@ class RegisterOperandRun final : public GemmRun {
   PreparedArguments prepared_;
 };
 
-// The limits are where others were faster on an H200 (docs/results/products_random_h200.md).
-bool was_measured_faster(const GemmProblem& problem, const DeviceProperties& device) {
-  const MatmulShape& s = problem.shape;
-  const double elements = double(problem.batch) * double(s.m) * double(s.n);
-  const ChunkAccess access = chunk_access(problem, {});
-  const Order a = problem.a.order, b = problem.b.order, c = problem.c.order;
-  if (a == Order::column_major && b == Order::row_major) {
-    // mma_sync is not fast where rows begin anywhere.
-    const bool begin_anywhere = access.a == RowsBy::elements || access.b == RowsBy::elements;
-    return begin_anywhere || tensor_tiles_pay(problem, device);
-  }
-  if (a == b && a == c) {
-    constexpr double large_c = 2e6;
-    return problem.beta == 0.0 || elements < large_c;
-  }
-  // The rows of its tiles are not those of C in memory.
-  if (access.c_quads) {
-    constexpr std::int64_t many_steps = 800;
-    constexpr double large_c = 3e6, large_added_to = 1e6;
-    if (problem.beta != 0.0) return elements < large_added_to;
-    return elements < large_c || s.k >= many_steps;
-  }
-  constexpr std::int64_t narrow = 400, many_steps = 1024;
-  constexpr double large_c = 1e6;
-  const std::int64_t width = c == Order::row_major ? s.n : s.m;
-  return width <= narrow && (elements < large_c || s.k >= many_steps);
-}
-
 }  // namespace
 
 GemmProblem problem_of(const RegisterTile& tile, const GemmProblem& problem) {
@@ -329,15 +301,15 @@ std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
 }
 
 bool register_operand_pays(const GemmProblem& problem, const DeviceProperties& device) {
-  const bool was_faster = was_measured_faster(problem, device);
-  if (!tensor_tiles_pay(problem, device)) return was_faster;
-  // Models that differ by more than they err know better.
-  constexpr double clearly = 1.06;
-  const double ours =
-      expected_cycles(problem, register_tile_candidates(problem, device).front(), device);
-  const double theirs =
-      expected_cycles(problem, tensor_tile_candidates(problem, device).front(), device);
-  return was_faster ? ours <= clearly * theirs : clearly * ours < theirs;
+  if (!tensor_tiles_pay(problem, device)) {
+    // Of short products whose operands both lie across k, mma_sync is not fast where rows begin
+    // anywhere.
+    const ChunkAccess access = chunk_access(problem, {});
+    return access.a == RowsBy::elements || access.b == RowsBy::elements;
+  }
+  const RegisterTile ours = register_tile_candidates(problem, device).front();
+  const TensorTile theirs = tensor_tile_candidates(problem, device).front();
+  return expected_cycles(problem, ours, device) < expected_cycles(problem, theirs, device);
 }
 
 std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem) {

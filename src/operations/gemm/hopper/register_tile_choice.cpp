@@ -11,7 +11,7 @@
 namespace tilescope::operations {
 namespace {
 
-constexpr std::int64_t row_bytes = 128, tile_k = 32;
+constexpr std::int64_t row_bytes = 128, tile_k = 32, sector_bytes = 32;
 
 // Cycles and bytes per cycle of an H200, fitted to 1,387 plans of products drawn at random
 // (docs/results/products_random_h200.md).
@@ -39,9 +39,10 @@ constexpr double exchange_cycles = 4470.0;
 constexpr double repack_cycles = 1830.0;  // for a copy before the product, beside its traffic
 constexpr double store_cycles = 552.5, stored_elements_per_cycle = 8.84;
 constexpr double of_transposed = 0.537;  // of that rate
-// C whose rows begin anywhere is written in parts of sectors: the more so where a thread's
-// neighbours lie in different rows. Times the bytes.
-constexpr double bytes_in_parts = 1.56, bytes_of_transposed_in_parts = 5.89;
+// C whose rows do not begin with sectors of 32 bytes is written in parts of them, times the bytes:
+// the more where neighbours of a thread lie in different rows, and most where it stores words.
+constexpr double bytes_in_parts = 1.56, bytes_of_transposed_pairs = 3.3;
+constexpr double bytes_of_transposed_words = 5.89;
 // For C that is added: of an element for each consumer, and of a row.
 constexpr double addend_cycles = 0.269, addend_row_cycles = 21.7;
 
@@ -63,7 +64,6 @@ std::int64_t tiles_of(const GemmProblem& problem, const RegisterTile& tile,
 
 // Cache lines that the copy engine fetches for this block and one tile of k.
 double lines_of_step(const RegisterTile& tile, const RegisterLayout& layout) {
-  constexpr std::int64_t sector_bytes = 32;
   const auto each = [](const RowsInMemory& rows, bool repacks) {
     if (repacks || rows.pitch_bytes() % row_bytes == 0) return 1.0;
     return rows.pitch_bytes() % sector_bytes == 0 ? slower_off_lines : slower_off_sectors;
@@ -105,9 +105,12 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   // Blocks one below the other do not always meet in the L2 cache.
   const bool reads_b_again = operands > cache_bytes && s.m > tile.m;
-  const double written = layout.c_is_aligned ? 1.0
-                         : tile.transposed   ? bytes_of_transposed_in_parts
-                                             : bytes_in_parts;
+  const bool whole_sectors =
+      problem.c.leading * static_cast<std::int64_t>(size_of(problem.c.type)) % sector_bytes == 0;
+  const double in_parts = !tile.transposed      ? bytes_in_parts
+                          : layout.c_is_aligned ? bytes_of_transposed_pairs
+                                                : bytes_of_transposed_words;
+  const double written = whole_sectors ? 1.0 : in_parts;
   const double traffic = operands + (reads_b_again ? read_again * bytes_of(layout.b) : 0.0) +
                          (problem.beta != 0.0 ? 2.0 : 1.0) * written * c_bytes *
                              static_cast<double>(size_of(problem.c.type));

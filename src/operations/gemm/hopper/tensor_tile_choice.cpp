@@ -160,6 +160,33 @@ double addend_cycles(const GemmProblem& problem, const TensorTile& tile, Store s
   return store == Store::boxed ? cycles_of_lot * (lots - 1) : 0.0;
 }
 
+// Cycles for the store of a tile, with what it adds.
+double store_of_tile(const GemmProblem& problem, const TensorTile& tile, const TileLayout& layout) {
+  const double elements = static_cast<double>(tile.m * tile.n);
+  const double added = problem.beta != 0.0 ? addend_cycles(problem, tile, layout.store) : 0.0;
+  if (layout.store != Store::rows) {
+    const double rate = stored_elements_per_cycle * (tile.transposed ? of_transposed : 1.0);
+    return store_cycles + elements / rate + added;
+  }
+  const bool is_wide = size_of(problem.c.type) > 2;
+  const bool by_one = tile.in_turn || tile.consumers == 1;
+  const double rate = by_one ? (is_wide ? stored_in_rows_32 : stored_in_rows_16)
+                             : (is_wide ? stored_by_two_32 : stored_by_two_16);
+  return store_cycles + elements / rate + tile.m * (by_one ? row_cycles : row_cycles_by_two) +
+         added;
+}
+
+// Bytes of C that memory reads and writes: more are written where rows begin anywhere.
+double traffic_of_c(const GemmProblem& problem, const TensorTile& tile, const TileLayout& layout) {
+  const auto element = static_cast<double>(size_of(problem.c.type));
+  const double in_rows = (element > 2.0 ? written_in_rows_32 : written_in_rows_16) +
+                         bytes_of_ends / (tile.n * element);
+  const double written = layout.store == Store::rows ? in_rows : 1.0;
+  const double read = problem.beta != 0.0 ? 1.0 : 0.0;
+  return static_cast<double>(problem.shape.m * problem.shape.n * problem.batch) * element *
+         (read + written);
+}
+
 double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
                         const TileLayout& layout, int sm_count) {
   const MatmulShape& s = problem.shape;
@@ -199,15 +226,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   // Three stages do not cover the time that a copy takes.
   const double late = tile.stages <= 3 && (depth > 3.0 || rounds > 1.0) ? late_copies : 1.0;
   const double multiply = late * depth * (step_cycles + slowdown(tile, operand_bytes) * step);
-  const bool by_one = tile.in_turn || tile.consumers == 1, in_rows = layout.store == Store::rows;
-  const bool is_wide = size_of(problem.c.type) > 2;
-  const double of_one = is_wide ? stored_in_rows_32 : stored_in_rows_16;
-  const double of_two = is_wide ? stored_by_two_32 : stored_by_two_16;
-  const double of_rows =
-      elements / (by_one ? of_one : of_two) + tile.m * (by_one ? row_cycles : row_cycles_by_two);
-  const double boxed = stored_elements_per_cycle * (tile.transposed ? of_transposed : 1.0);
-  const double store = store_cycles + (in_rows ? of_rows : elements / boxed) +
-                       (problem.beta != 0.0 ? addend_cycles(problem, tile, layout.store) : 0.0);
+  const double store = store_of_tile(problem, tile, layout);
   double block = rounds * (multiply + store);
   // Boxes that begin anywhere in a cache line are written in more pieces.
   const bool stores_lines =
@@ -224,12 +243,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
     block = first_panel + rounds * std::max(products, (products + panel_store) / 2.0) + store;
   }
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
-  const double uses_of_c = problem.beta != 0.0 ? 2.0 : 1.0;
-  const auto element = static_cast<double>(size_of(problem.c.type));
-  const double more = in_rows ? (is_wide ? written_in_rows_32 : written_in_rows_16) +
-                                    bytes_of_ends / (tile.n * element)
-                              : 1.0;
-  const double traffic = operand_bytes + uses_of_c * c_bytes * element * more;
+  const double traffic = operand_bytes + traffic_of_c(problem, tile, layout);
   // SMs without a tile in the last round leave some of memory's rate to the others.
   block *= 1.0 - 0.11 * (1.0 - units / (rounds * blocks));
   const double memory =
