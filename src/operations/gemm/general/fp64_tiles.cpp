@@ -14,8 +14,8 @@
 namespace tilescope::operations {
 namespace {
 
-// Rates as measured on an H200 where that many blocks were on each SM. Rows and columns of a tile,
-// of a warp; slices; depth and stages; blocks on an SM.
+// Rows and columns of a tile, of a warp; slices; depth and stages; blocks on an SM; rates as fitted
+// to an H200's times where that many blocks were on each SM.
 constexpr Fp64Tile fp64_candidates[] = {
     {128, 128, 64, 32, 1, 16, 4, 1, {0.951}},
     {128, 128, 64, 32, 1, 32, 3, 1, {0.945}},

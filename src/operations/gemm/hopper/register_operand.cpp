@@ -302,8 +302,8 @@ std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
 
 bool register_operand_pays(const GemmProblem& problem, const DeviceProperties& device) {
   if (!tensor_tiles_pay(problem, device)) {
-    // Of short products whose operands both lie across k, mma_sync is not fast where rows begin
-    // anywhere.
+    // mma_sync takes short products whose operands both lie across k, but it is not fast where rows
+    // begin anywhere.
     const ChunkAccess access = chunk_access(problem, {});
     return access.a == RowsBy::elements || access.b == RowsBy::elements;
   }
