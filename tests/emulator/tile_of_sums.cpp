@@ -78,7 +78,7 @@ void TileOfSums::multiply_all(std::uint64_t step) {
   }
 }
 
-/// Of the operation behind a product; kKinds or more: there is none.
+/// The kind of operation behind a product; kKinds or more: there is none.
 std::uint64_t TileOfSums::next_kind() {
   if (!single_) return draw(calm_);
   return products_++ == place_ ? kind_ : kKinds;

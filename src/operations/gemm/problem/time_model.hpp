@@ -1,4 +1,4 @@
-// What models of a product's time have in common.
+// Terms that models of a product's time share.
 #pragma once
 
 #include <cmath>
