@@ -44,8 +44,8 @@ constexpr double bytes_in_parts = 1.56, bytes_of_transposed_pairs = 3.3;
 constexpr double bytes_of_transposed_words = 5.89;
 // For C that is added: of an element for each consumer, and of a row.
 constexpr double addend_cycles = 0.32, addend_row_cycles = 27.6;
-// Times this, predictions stand beside those of tensor_tiles: with it the choice between the two was
-// best for 74 products drawn at random (docs/results/products_random_h200.md).
+// Times this, predictions stand beside those of tensor_tiles: with it the choice between the two
+// was best for 74 products drawn at random (docs/results/products_random_h200.md).
 constexpr double beside_tensor_tiles = 0.93;
 
 double bytes_of(const RowsInMemory& rows) {
