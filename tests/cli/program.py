@@ -1,6 +1,7 @@
 """The command under test, in a folder of its own. Shared by the tests in this folder."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -8,9 +9,11 @@ import unittest
 
 import numpy as np
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from case_options import ALL
+
 TILESCOPE = os.environ.get("TILESCOPE", "build/tilescope")
 NO_GPU = "no GPU here"
-ALL = "--all" in sys.argv
 
 
 def sample(cases, count):
@@ -75,5 +78,4 @@ def has_gpu():
 
 def main():
     sys.dont_write_bytecode = True
-    sys.argv = [argument for argument in sys.argv if argument != "--all"]
     unittest.main()

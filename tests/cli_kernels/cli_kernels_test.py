@@ -21,6 +21,9 @@ import sys
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from case_options import ALL, shard
+
 PROGRAM = os.environ.get("TILESCOPE", "tilescope")
 
 
@@ -98,13 +101,6 @@ if __name__ == "__main__":
             if not sys.argv[2:] or each.name in sys.argv[2:]:
                 (each / "expected.txt").write_text(report(each))
     else:
-        first, step = 0, 1
-        if sys.argv[1:2] == ["--shard"]:
-            first, step = map(int, sys.argv[2].split("/"))
-            del sys.argv[1:3]
-        every = "--all" in sys.argv
-        if every:
-            sys.argv.remove("--all")
-        for each in (folders() if every else chosen_folders())[first::step]:
+        for each in shard(folders() if ALL else chosen_folders()):
             add(each)
         unittest.main()

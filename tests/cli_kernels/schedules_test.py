@@ -18,6 +18,9 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from case_options import ALL
+
 PROGRAM = os.environ.get("TILESCOPE", "tilescope")
 
 ORDERS = 20  # of each correct kernel; or --orders N
@@ -176,16 +179,15 @@ def correct():
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--all", action="store_true")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--orders", type=int, default=ORDERS)
     options, sys.argv[1:] = parser.parse_known_args()
     ORDERS = options.orders
-    if options.all:
+    if ALL:
         Silent.processes = options.processes
     for each in sorted(HERE.glob("order_dependent/*.cu")):
         add_dependent(each)
     for index, (name, arguments) in enumerate(correct()):
-        if options.all or (name.startswith("silent/") and index % 3 == 2):
+        if ALL or (name.startswith("silent/") and index % 3 == 2):
             add_silent(name, arguments)
     unittest.main()

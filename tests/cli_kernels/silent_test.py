@@ -13,11 +13,10 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
-from cli_kernels_test import has_headers
+from cli_kernels_test import ALL, has_headers
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = os.environ.get("TILESCOPE", "tilescope")
@@ -34,7 +33,7 @@ class Silent(unittest.TestCase):
         self.assertGreaterEqual(len(list(HERE.glob("silent/*/kernel.cu"))), 40)
 
 
-def add(folder, every):
+def add(folder):
     def silent(self):
         done = check(folder / "kernel.cu", folder / "launch.json")
         self.assertIn("no defects found", done.stdout, done.stdout + done.stderr)
@@ -42,7 +41,7 @@ def add(folder, every):
 
     setattr(Silent, f"test_{folder.name}", silent)
     mistakes = folder / "mistakes.json"
-    if not mistakes.exists() or (has_headers(folder / "kernel.cu") and not every):
+    if not mistakes.exists() or (has_headers(folder / "kernel.cu") and not ALL):
         return
     for mistake in json.loads(mistakes.read_text()):
         def spoken(self, mistake=mistake):
@@ -59,9 +58,6 @@ def add(folder, every):
 
 
 if __name__ == "__main__":
-    all_mistakes = "--all" in sys.argv
-    if all_mistakes:
-        sys.argv.remove("--all")
     for each in sorted(path.parent for path in HERE.glob("silent/*/kernel.cu")):
-        add(each, all_mistakes)
+        add(each)
     unittest.main()

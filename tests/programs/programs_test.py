@@ -16,6 +16,9 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from case_options import ALL, shard
+
 TILESCOPE = os.path.abspath(os.environ.get("TILESCOPE", "build/tilescope"))
 LIBRARIES = "^#include <(cuda/|cooperative_groups|cub/|thrust/|curand)"
 NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
@@ -166,13 +169,6 @@ def add_tests(program, twins):
 
 
 if __name__ == "__main__":
-    first, step = 0, 1
-    if sys.argv[1:2] == ["--shard"]:
-        first, step = map(int, sys.argv[2].split("/"))
-        del sys.argv[1:3]
-    every = "--all" in sys.argv
-    if every:
-        sys.argv.remove("--all")
-    for each in (programs() if every else chosen_programs())[first::step]:
-        add_tests(each, None if every else chosen_twins())
+    for each in shard(programs() if ALL else chosen_programs()):
+        add_tests(each, None if ALL else chosen_twins())
     unittest.main()

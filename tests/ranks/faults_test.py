@@ -3,7 +3,6 @@ goes on with what is finished."""
 
 import glob
 import os
-import sys
 import tempfile
 import time
 import unittest
@@ -78,5 +77,4 @@ class Faults(Killing):
 
 
 if __name__ == "__main__":
-    sys.argv = [argument for argument in sys.argv if argument != "--all"]
     unittest.main()

@@ -1,6 +1,7 @@
 """Commands under mpirun of which a process is killed."""
 
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -10,9 +11,11 @@ import unittest
 
 from launchers import launchers, processes
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from case_options import ALL
+
 LAUNCHERS = launchers()
 LAUNCHER = LAUNCHERS[0]
-ALL = "--all" in sys.argv
 KILLS = 20 if ALL else 3
 
 

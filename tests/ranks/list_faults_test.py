@@ -4,7 +4,6 @@ with the bits of an undisturbed run, and nothing is left over."""
 import fcntl
 import json
 import os
-import sys
 import tempfile
 import time
 import unittest
@@ -189,5 +188,4 @@ class ListFaults(Killing):
 
 
 if __name__ == "__main__":
-    sys.argv = [argument for argument in sys.argv if argument != "--all"]
     unittest.main()

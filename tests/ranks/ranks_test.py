@@ -3,6 +3,7 @@ mistakes end all ranks with one line."""
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -11,7 +12,9 @@ import numpy as np
 
 from launchers import TILESCOPE, InFolder, errors_of, launchers
 
-ALL = "--all" in sys.argv
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from case_options import ALL
+
 LAUNCHERS = launchers()
 GRIDS = {2: ["1x2", "2x1"], 3: ["1x3", "3x1"], 4: ["2x2", "4x1"], 6: ["2x3"]}
 
@@ -227,5 +230,4 @@ class Mistakes(RanksTest):
 
 
 if __name__ == "__main__":
-    sys.argv = [argument for argument in sys.argv if argument != "--all"]
     unittest.main()
