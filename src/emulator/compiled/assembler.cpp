@@ -19,7 +19,7 @@ void Assembler::bind(Label label) {
 }
 
 /// ModRM, SIB and displacement.
-void Assembler::operand(unsigned reg, const Source& source, unsigned immediate_bytes) {
+void Assembler::operand(unsigned reg, const Source& source, unsigned immediate_bytes, int unit) {
   const unsigned middle = (reg & 7) << 3;
   if (source.is_register) {
     byte(0xc0 | middle | (source.reg & 7u));
@@ -34,10 +34,11 @@ void Assembler::operand(unsigned reg, const Source& source, unsigned immediate_b
     return;
   }
   const unsigned base = place.base & 7u;
-  const bool is_short = place.displacement >= -128 && place.displacement <= 127;
+  const std::int32_t units = place.displacement / unit;
+  const bool is_short = place.displacement % unit == 0 && units >= -128 && units <= 127;
   byte((is_short ? 0x40 : 0x80) | middle | base);
   if (base == 4) byte(0x24);  // rsp and r12 need a SIB
-  word(static_cast<std::uint32_t>(place.displacement), is_short ? 1 : 4);
+  word(static_cast<std::uint32_t>(is_short ? units : place.displacement), is_short ? 1 : 4);
 }
 
 /// An instruction with a ModRM; an opcode above 255 begins with 0f.
@@ -181,14 +182,30 @@ void Assembler::ret() {
 /// With the three-byte prefix always.
 void Assembler::vector_operation(VectorCode code, unsigned to, unsigned a, const Source& b,
                                  unsigned immediate_bytes) {
+  if (code.is_512) return operation_512(code, to, a, b, immediate_bytes);
   const bool is_constant = !b.is_register && b.place.is_constant;
   const unsigned base = b.is_register ? b.reg : b.place.base;
   byte(0xc4);
   byte((to >= 8 ? 0u : 0x80u) | 0x40u | (base >= 8 && !is_constant ? 0u : 0x20u) | code.table);
-  byte((code.wide != 0 ? 0x80u : 0u) | ((~a & 15u) << 3) | (code.long_ != 0 ? 4u : 0u) |
+  byte((code.wide != 0 ? 0x80u : 0u) | ((~a & 15u) << 3) | (code.length != 0 ? 4u : 0u) |
        code.prefix);
   byte(code.code);
   operand(to, b, immediate_bytes);
+}
+
+/// Registers have five bits, all turned over where they do not stand in the ModRM.
+void Assembler::operation_512(VectorCode code, unsigned to, unsigned a, const Source& b,
+                              unsigned immediate_bytes) {
+  const bool is_constant = !b.is_register && b.place.is_constant;
+  const unsigned base = b.is_register ? unsigned{b.reg} : is_constant ? 0u : unsigned{b.place.base};
+  const auto zero = [](unsigned number, unsigned bit) { return (number >> bit & 1u) ^ 1u; };
+  byte(0x62);
+  byte(zero(to, 3) << 7 | zero(base, 4) << 6 | zero(base, 3) << 5 | zero(to, 4) << 4 | code.table);
+  byte(unsigned{code.wide_512} << 7 | (~a & 15u) << 3 | 4u | code.prefix);
+  byte(unsigned{code.length} << 5 | (code.is_repeated ? 0x10u : 0u) | zero(a, 4) << 3 | code.mask);
+  byte(code.code);
+  const int element = code.wide_512 != 0 ? 8 : 4;
+  operand(to, b, immediate_bytes, code.is_repeated ? element : int{code.bytes_512});
 }
 void Assembler::vector(VectorCode code, int to, int a, Source b) {
   vector_operation(code, static_cast<unsigned>(to), static_cast<unsigned>(a), b, 0);
@@ -197,8 +214,14 @@ void Assembler::vector(VectorCode code, int to, int a, Source b, std::uint8_t im
   vector_operation(code, static_cast<unsigned>(to), static_cast<unsigned>(a), b, 1);
   byte(immediate);
 }
-void Assembler::vector_shift(VectorCode code, int operation, int to, int from, std::uint8_t by) {
-  vector_operation(code, static_cast<unsigned>(operation), static_cast<unsigned>(to),
+void Assembler::strip(VectorCode code, int to, int a, Source b) {
+  vector(of_strip(code), to, a, b);
+}
+void Assembler::strip(VectorCode code, int to, int a, Source b, std::uint8_t immediate) {
+  vector(of_strip(code), to, a, b, immediate);
+}
+void Assembler::strip_shift(VectorCode code, int operation, int to, int from, std::uint8_t by) {
+  vector_operation(of_strip(code), static_cast<unsigned>(operation), static_cast<unsigned>(to),
                    Source::ymm(from), 1);
   byte(by);
 }
@@ -237,7 +260,7 @@ std::vector<std::uint8_t> Assembler::finish() {
   for (const Fixup& jump : jumps_) patch(jump, labels_[jump.target]);
   std::vector<std::size_t> places;
   for (const std::string& bytes : constants_) {
-    while (code_.size() % 32 != 0) byte(0xcc);
+    while (code_.size() % (bytes.size() > 32 ? 64 : 32) != 0) byte(0xcc);
     places.push_back(code_.size());
     code_.insert(code_.end(), bytes.begin(), bytes.end());
   }

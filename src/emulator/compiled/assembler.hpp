@@ -1,4 +1,5 @@
-// An encoder of the x86-64 instructions that compiled kernels consist of: integers, jumps, AVX2.
+// An encoder of the x86-64 instructions that compiled kernels consist of: integers, jumps, AVX2,
+// and AVX-512 where the CPU has it.
 //
 //     Assembler a;
 //     a.mov(rax, at(rbx, 8), 8);
@@ -78,50 +79,88 @@ struct Source {
   Place place;
 };
 
-/// A vector instruction: the table of opcodes, prefix, REX.W, 256 bits, opcode.
+/// A vector instruction: the table of opcodes, prefix, REX.W, length (0: 128 bits, 1: 256, 2: 512),
+/// opcode. AVX-512 has its own form of most: the REX.W of that, the opcode where it differs, and
+/// the bytes of memory that the instruction reads or writes, in which its displacements count.
 struct VectorCode {
-  std::uint8_t table, prefix, wide, long_, code;
+  std::uint8_t table, prefix, wide, length, code;
+  std::uint8_t wide_512 = 0;
+  std::uint8_t bytes_512 = 64;
+  std::uint8_t code_512 = 0;  ///< 0: the same
+  bool is_512 = false;        ///< in that form, of whatever length
+  std::uint8_t mask = 0;      ///< only for the lanes whose bits are in this mask register
+  bool is_repeated = false;   ///< the operand in memory is one element for all lanes
 };
+
+/// The form of AVX-512: 512 bits instead of 256.
+constexpr VectorCode in_512(VectorCode code) {
+  code.is_512 = true;
+  if (code.length == 1) code.length = 2;
+  if (code.code_512 != 0) code.code = code.code_512;
+  return code;
+}
+constexpr VectorCode masked(VectorCode code, int mask) {
+  code.mask = static_cast<std::uint8_t>(mask);
+  return code;
+}
+constexpr VectorCode repeated(VectorCode code) {
+  code.is_repeated = true;
+  return code;
+}
 
 // clang-format off
 inline constexpr VectorCode
     vmovups{1, 0, 0, 1, 0x10}, vmovups_store{1, 0, 0, 1, 0x11},
-    vmovups_half{1, 0, 0, 0, 0x10}, vmovups_half_store{1, 0, 0, 0, 0x11},
+    vmovups_half{1, 0, 0, 0, 0x10, 0, 16}, vmovups_half_store{1, 0, 0, 0, 0x11, 0, 16},
     vaddps{1, 0, 0, 1, 0x58}, vsubps{1, 0, 0, 1, 0x5c}, vmulps{1, 0, 0, 1, 0x59},
     vdivps{1, 0, 0, 1, 0x5e}, vsqrtps{1, 0, 0, 1, 0x51},
-    vaddpd{1, 1, 0, 1, 0x58}, vsubpd{1, 1, 0, 1, 0x5c}, vmulpd{1, 1, 0, 1, 0x59},
-    vdivpd{1, 1, 0, 1, 0x5e}, vsqrtpd{1, 1, 0, 1, 0x51},
-    vfmadd231ps{2, 1, 0, 1, 0xb8}, vfmadd231pd{2, 1, 1, 1, 0xb8},
-    vcmpps{1, 0, 0, 1, 0xc2}, vcmppd{1, 1, 0, 1, 0xc2},
+    vaddpd{1, 1, 0, 1, 0x58, 1}, vsubpd{1, 1, 0, 1, 0x5c, 1}, vmulpd{1, 1, 0, 1, 0x59, 1},
+    vdivpd{1, 1, 0, 1, 0x5e, 1}, vsqrtpd{1, 1, 0, 1, 0x51, 1},
+    vfmadd231ps{2, 1, 0, 1, 0xb8}, vfmadd231pd{2, 1, 1, 1, 0xb8, 1},
+    vcmpps{1, 0, 0, 1, 0xc2}, vcmppd{1, 1, 0, 1, 0xc2, 1},
     vblendvps{3, 1, 0, 1, 0x4a}, vblendvpd{3, 1, 0, 1, 0x4b},
     vpaddd{1, 1, 0, 1, 0xfe}, vpsubd{1, 1, 0, 1, 0xfa}, vpmulld{2, 1, 0, 1, 0x40},
-    vpaddq{1, 1, 0, 1, 0xd4}, vpsubq{1, 1, 0, 1, 0xfb},
-    vpmuludq{1, 1, 0, 1, 0xf4}, vpmuldq{2, 1, 0, 1, 0x28},
+    vpaddq{1, 1, 0, 1, 0xd4, 1}, vpsubq{1, 1, 0, 1, 0xfb, 1},
+    vpmuludq{1, 1, 0, 1, 0xf4, 1}, vpmuldq{2, 1, 0, 1, 0x28, 1},
     vpand{1, 1, 0, 1, 0xdb}, vpor{1, 1, 0, 1, 0xeb}, vpxor{1, 1, 0, 1, 0xef},
     vpsllvd{2, 1, 0, 1, 0x47}, vpsrlvd{2, 1, 0, 1, 0x45}, vpsravd{2, 1, 0, 1, 0x46},
-    vpsllvq{2, 1, 1, 1, 0x47}, vpsrlvq{2, 1, 1, 1, 0x45},
-    vpsrlq_by{1, 1, 0, 1, 0x73},
+    vpsllvq{2, 1, 1, 1, 0x47, 1}, vpsrlvq{2, 1, 1, 1, 0x45, 1},
+    vpsrlq_by{1, 1, 0, 1, 0x73, 1},
     vpcmpeqd{1, 1, 0, 1, 0x76}, vpcmpgtd{1, 1, 0, 1, 0x66},
     vpcmpeqq{2, 1, 0, 1, 0x29}, vpcmpgtq{2, 1, 0, 1, 0x37},
     vpminsd{2, 1, 0, 1, 0x39}, vpminud{2, 1, 0, 1, 0x3b},
     vpmaxsd{2, 1, 0, 1, 0x3d}, vpmaxud{2, 1, 0, 1, 0x3f},
     vptest{2, 1, 0, 1, 0x17}, vmovmskps{1, 0, 0, 1, 0x50}, vmovmskpd{1, 1, 0, 1, 0x50},
-    vbroadcastss{2, 1, 0, 1, 0x18}, vbroadcastss_half{2, 1, 0, 0, 0x18},
-    vbroadcastsd{2, 1, 0, 1, 0x19},
-    vpbroadcastd{2, 1, 0, 1, 0x58}, vpbroadcastq{2, 1, 0, 1, 0x59},
-    vmovd{1, 1, 0, 0, 0x6e}, vmovq{1, 1, 1, 0, 0x6e},
-    vpinsrd{3, 1, 0, 0, 0x22}, vpinsrq{3, 1, 1, 0, 0x22},
-    vinserti128{3, 1, 0, 1, 0x38}, vextracti128{3, 1, 0, 1, 0x39},
-    vpmovzxdq{2, 1, 0, 1, 0x35}, vpmovsxdq{2, 1, 0, 1, 0x25},
-    vpmovzxbd{2, 1, 0, 1, 0x31}, vpmovsxbd{2, 1, 0, 1, 0x21},
-    vpmovzxwd{2, 1, 0, 1, 0x33}, vpmovsxwd{2, 1, 0, 1, 0x23},
-    vcvtdq2ps{1, 0, 0, 1, 0x5b}, vroundpd{3, 1, 0, 1, 0x09},
+    vbroadcastss{2, 1, 0, 1, 0x18, 0, 4}, vbroadcastss_half{2, 1, 0, 0, 0x18, 0, 4},
+    vbroadcastsd{2, 1, 0, 1, 0x19, 1, 8},
+    vpbroadcastd{2, 1, 0, 1, 0x58, 0, 4}, vpbroadcastq{2, 1, 0, 1, 0x59, 1, 8},
+    vmovd{1, 1, 0, 0, 0x6e, 0, 4}, vmovq{1, 1, 1, 0, 0x6e, 1, 8},
+    vpinsrd{3, 1, 0, 0, 0x22, 0, 4}, vpinsrq{3, 1, 1, 0, 0x22, 1, 8},
+    // The upper half: of four or eight words.
+    vinserti128{3, 1, 0, 1, 0x38, 1, 32, 0x3a}, vextracti128{3, 1, 0, 1, 0x39, 1, 32, 0x3b},
+    vpmovzxdq{2, 1, 0, 1, 0x35, 0, 32}, vpmovsxdq{2, 1, 0, 1, 0x25, 0, 32},
+    vpmovzxbd{2, 1, 0, 1, 0x31, 0, 16}, vpmovsxbd{2, 1, 0, 1, 0x21, 0, 16},
+    vpmovzxwd{2, 1, 0, 1, 0x33, 0, 32}, vpmovsxwd{2, 1, 0, 1, 0x23, 0, 32},
+    vcvtdq2ps{1, 0, 0, 1, 0x5b}, vroundpd{3, 1, 0, 1, 0x09, 1},
     vshufps{1, 0, 0, 1, 0xc6}, vunpcklps{1, 0, 0, 1, 0x14}, vunpckhps{1, 0, 0, 1, 0x15}, vpermq{3, 1, 1, 1, 0x00},
-    vpermd{2, 1, 0, 1, 0x36};
+    vpermd{2, 1, 0, 1, 0x36},
+    // AVX-512 only:
+    vmovups_256{1, 0, 0, 1, 0x10, 0, 32, 0, true}, vinserti32x4{3, 1, 0, 1, 0x38, 0, 16},
+    vpmovqd{2, 2, 0, 1, 0x35, 0, 32}, vpmullq{2, 1, 1, 1, 0x40, 1}, vpermi2d{2, 1, 0, 1, 0x76},
+    vpcmpd{3, 1, 0, 1, 0x1f}, vpcmpud{3, 1, 0, 1, 0x1e},
+    vpcmpq{3, 1, 1, 1, 0x1f, 1}, vpcmpuq{3, 1, 1, 1, 0x1e, 1},
+    vptestmd{2, 1, 0, 1, 0x27}, vptestnmd{2, 2, 0, 1, 0x27}, vpternlogd{3, 1, 0, 1, 0x25},
+    vblendmps{2, 1, 0, 1, 0x65}, vblendmpd{2, 1, 1, 1, 0x65, 1},
+    // Mask registers:
+    kxorw{1, 0, 0, 1, 0x47}, korw{1, 0, 0, 1, 0x45}, kunpckbw{1, 1, 0, 1, 0x4b},
+    kortestw{1, 0, 0, 0, 0x98}, kshiftrw{3, 1, 1, 0, 0x30},
+    kmovw{1, 0, 0, 0, 0x90}, kmovw_store{1, 0, 0, 0, 0x91}, kmovw_from{1, 0, 0, 0, 0x92};
 // clang-format on
 
 class Assembler {
  public:
+  explicit Assembler(bool has_512) : has_512_(has_512) {}
+
   // --- places in the code ---
   Label label();
   void bind(Label label);
@@ -171,11 +210,16 @@ class Assembler {
   /// to = f(a, b). For instructions with one source `a` is 0.
   void vector(VectorCode code, int to, int a, Source b);
   void vector(VectorCode code, int to, int a, Source b, std::uint8_t immediate);
+  /// The same for vectors of a strip: 512 bits instead of 256 where the CPU has them.
+  void strip(VectorCode code, int to, int a, Source b);
+  void strip(VectorCode code, int to, int a, Source b, std::uint8_t immediate);
+  bool has_512() const { return has_512_; }
+  int strip_bytes() const { return has_512_ ? 64 : 32; }
   /// Shifts by a constant encode the operation in the place of a register.
-  void vector_shift(VectorCode code, int operation, int to, int from, std::uint8_t by);
+  void strip_shift(VectorCode code, int operation, int to, int from, std::uint8_t by);
   void vzeroupper();
 
-  /// A constant of 4, 8 or 32 bytes that lies behind the code.
+  /// A constant of 4, 8, 32 or 64 bytes that lies behind the code.
   Place constant(std::string_view bytes);
   Place constant_32(std::uint32_t value);
   Place constant_64(std::uint64_t value);
@@ -193,10 +237,15 @@ class Assembler {
   void word(std::uint64_t value, unsigned bytes);
   void arithmetic(unsigned opcode, unsigned reg, Source source, unsigned bytes,
                   unsigned immediate_bytes = 0, bool byte_register = false);
-  void operand(unsigned reg, const Source& source, unsigned immediate_bytes);
+  /// `unit`: what short displacements count in.
+  void operand(unsigned reg, const Source& source, unsigned immediate_bytes, int unit = 1);
   void vector_operation(VectorCode code, unsigned to, unsigned a, const Source& b,
                         unsigned immediate_bytes);
+  void operation_512(VectorCode code, unsigned to, unsigned a, const Source& b,
+                     unsigned immediate_bytes);
+  VectorCode of_strip(VectorCode code) const { return has_512_ ? in_512(code) : code; }
 
+  bool has_512_;
   std::vector<std::uint8_t> code_;
   std::vector<std::size_t> labels_;
   std::vector<Fixup> jumps_, constant_uses_;

@@ -102,8 +102,12 @@ class CompiledProgram {
   void keep_patience(const std::vector<std::uint32_t>& left);
   /// CompiledThread::frame_resets of the kernel.
   const std::vector<FrameRange>& frame_resets();
-  /// They have been found already.
-  bool knows_frame_resets() const { return knows_frame_resets_.load(std::memory_order_acquire); }
+  /// Counts a block that starts: true for the first `early` of all launches, unless frame_resets
+  /// are known already.
+  bool is_early_block(std::uint32_t early) {
+    return !knows_frame_resets_.load(std::memory_order_acquire) &&
+           blocks_.fetch_add(1, std::memory_order_relaxed) < early;
+  }
   // Their numbers so far.
   std::uint32_t bounds() const { return bounds_.load(std::memory_order_acquire); }
   std::uint32_t sum_entries() const { return entries_.load(std::memory_order_acquire); }
@@ -122,6 +126,7 @@ class CompiledProgram {
   std::mutex mutex_;
   std::optional<std::vector<FrameRange>> frame_resets_;
   std::atomic<bool> knows_frame_resets_{false};
+  std::atomic<std::uint32_t> blocks_{0};  ///< that started before they were
   std::vector<std::uint32_t> patience_;
   std::size_t code_bytes_ = 0;
   CompilingBudget budget_;

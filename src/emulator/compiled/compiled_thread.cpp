@@ -67,9 +67,9 @@ class Thread final : public CompiledThread {
   /// By warp of a block: the region at the kernel's begin whose assumptions hold for it in every
   /// block. Null: none is known.
   std::vector<const CompiledRegion*> trusted_;
-  std::uint32_t early_blocks_;  ///< before frame_resets
-  bool sparing_;                ///< compiling must pay
-  std::uint64_t executed_ = 0;  ///< what executed_since has told
+  const std::uint32_t early_blocks_;  ///< before frame_resets
+  bool sparing_;                      ///< compiling must pay
+  std::uint64_t executed_ = 0;        ///< what executed_since has told
   const std::vector<FrameRange>* frame_resets_ = nullptr;
 };
 /// `patience`: nothing: the usual one.
@@ -269,11 +269,9 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
 }
 
 const std::vector<FrameRange>* Thread::frame_resets() {
-  if (early_blocks_ > 0 && !program_.knows_frame_resets()) {
-    --early_blocks_;
-    return nullptr;
-  }
-  if (frame_resets_ == nullptr) frame_resets_ = &program_.frame_resets();
+  if (frame_resets_ != nullptr) return frame_resets_;
+  if (program_.is_early_block(early_blocks_)) return nullptr;
+  frame_resets_ = &program_.frame_resets();
   return frame_resets_;
 }
 

@@ -14,11 +14,15 @@
 #include "emulator/compiled/strip_emitter.hpp"
 #include "emulator/compiled/sum_emitter.hpp"
 #include "emulator/compiled/vector_cache.hpp"
+#include "emulator/lane_key.hpp"
 
 namespace tilescope::emulator::compiled {
 namespace {
 
-constexpr Gpr kKept[] = {rbx, rbp, r12, r13, r14, r15};
+/// TILESCOPE_LANES chooses less, as for the interpreter.
+bool has_512_bits() {
+  return &lane_kernels() == lane_kernels("v4");
+}
 
 }  // namespace
 
@@ -28,6 +32,7 @@ RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWat
       region_(region),
       rules_(plan, region.shapes, region.wanted, region.parameters),
       facts_(plan.registers().size()),
+      a_(has_512_bits()),
       watch_(watch),
       program_numbers_(numbers),
       segments_(plan, rules_, numbers_) {
@@ -56,103 +61,6 @@ RegionCode RegionEmitter::emit() {
   code_.slots = numbers_.first_temporary + numbers_.temporaries;
   program_numbers_.bounds = numbers_.bounds;
   return std::move(code_);
-}
-
-/// Loads the state.
-void RegionEmitter::begin() {
-  for (const Gpr reg : kKept) a_.push(reg);
-  a_.add_constant(rsp, ~std::uint64_t{7}, 8);  // calls want multiples of 16
-  a_.mov(kState, rdi, 8);
-  const auto member = [&](Gpr to, std::size_t offset) {
-    a_.mov(to, at(kState, static_cast<std::int64_t>(offset)), 8);
-  };
-  member(kSlots, offsetof(CompiledState, slots));
-  member(kFrame, offsetof(CompiledState, frame));
-  member(kTurn, offsetof(CompiledState, turn));
-  member(kCounters, offsetof(CompiledState, counters));
-  member(kBounds, offsetof(CompiledState, bounds));
-}
-
-/// Tests the assumptions.
-void RegionEmitter::enter() {
-  begin();
-  const int differs = kScratch3;
-  a_.mov_constant(rcx, 0);  // gathers bits that should be zero
-  if (!region_.assumptions.empty()) a_.vector(vpxor, differs, differs, Source::ymm(differs));
-  for (const Assumption& assumption : region_.assumptions) {
-    const RegisterInfo& info = plan_.registers()[assumption.reg];
-    const bool wide = info.width == 8;
-    const int lanes = wide ? 4 : 8;
-    a_.vector(wide ? vpbroadcastq : vpbroadcastd, 0, 0, at(kFrame, info.offset));
-    a_.mov(rax, at(kFrame, info.offset), info.width);
-    a_.store(slot_place(static_cast<int>(assumption.reg)), rax, info.width);
-    if (assumption.known) {
-      a_.mov_constant(rdx, assumption.value);
-      a_.bit_xor(rdx, rax, 8);
-      a_.bit_or(rcx, rdx, 8);
-    }
-    if (assumption.zeros != 0) {
-      a_.mov_constant(rdx, (std::uint64_t{1} << assumption.zeros) - 1);
-      a_.bit_and(rdx, rax, 8);
-      a_.bit_or(rcx, rdx, 8);
-    }
-    for (int lane = 0; lane < 32; lane += lanes) {
-      int expected = 0;
-      if (assumption.shape != kUniform) {
-        expected = 1;
-        a_.vector(wide ? vpaddq : vpaddd, 1, 0,
-                  differences(a_, region_.shapes[assumption.shape], info.width, lane));
-      }
-      a_.vector(vpxor, 2, expected, at(kFrame, std::int64_t{info.offset} + lane * info.width));
-      a_.vector(vpor, differs, differs, Source::ymm(2));
-    }
-  }
-  for (const KnownParameter& parameter : region_.parameters) {
-    a_.mov(rdx, at(kState, offsetof(CompiledState, parameters)), 8);
-    a_.mov(rax, at(rdx, parameter.offset), parameter.width);
-    a_.mov_constant(rdx, parameter.value);
-    a_.bit_xor(rdx, rax, 8);
-    a_.bit_or(rcx, rdx, 8);
-  }
-  if (!region_.assumptions.empty() || !region_.parameters.empty()) {
-    a_.mov_constant(rax, 0);
-    a_.test(rcx, rcx, 8);
-    a_.jump(Condition::not_equal, return_);
-  }
-  if (!region_.assumptions.empty()) {
-    a_.vector(vptest, differs, 0, Source::ymm(differs));
-    a_.jump(Condition::not_equal, return_);
-  }
-  a_.jump(blocks_.at(region_.head));
-}
-
-/// Whether the assumptions hold for a warp in every block of the launch, if they hold in one.
-bool RegionEmitter::is_lasting() const {
-  return std::all_of(region_.assumptions.begin(), region_.assumptions.end(), [&](const auto& x) {
-    const RegisterInfo& info = plan_.registers()[x.reg];
-    return info.kind == RegisterKind::special &&
-           (!info.of_block || (x.shape == kUniform && !x.known));
-  });
-}
-
-void RegionEmitter::enter_trusted() {
-  a_.bind(trusted_);
-  begin();
-  for (const Assumption& assumption : region_.assumptions) {
-    const RegisterInfo& info = plan_.registers()[assumption.reg];
-    a_.mov(rax, at(kFrame, info.offset), info.width);
-    a_.store(slot_place(static_cast<int>(assumption.reg)), rax, info.width);
-  }
-  a_.jump(blocks_.at(region_.head));
-}
-
-/// rax: the number of the exit.
-void RegionEmitter::leave() {
-  a_.bind(return_);
-  a_.vzeroupper();
-  a_.add_constant(rsp, 8, 8);
-  for (auto reg = std::rbegin(kKept); reg != std::rend(kKept); ++reg) a_.pop(*reg);
-  a_.ret();
 }
 
 void RegionEmitter::block(std::uint32_t b) {
@@ -369,13 +277,17 @@ void RegionEmitter::wait(std::uint32_t b) {
   a_.jump(blocks_.at(block.next));
 }
 
-/// rax: the predicate. Byte by byte, as strips have stored it: the CPU hands a load only what one
-/// store has written.
+/// rax: the predicate. In parts, as strips have stored it: the CPU hands a load only what one store
+/// has written.
 void RegionEmitter::load_predicate(std::uint32_t offset) {
-  a_.load_narrow(rax, at(kFrame, std::int64_t{offset} + 3), 1, false);
-  for (std::int64_t strip = 3; strip-- > 0;) {
-    a_.shift_left(rax, 8, 4);
-    a_.load_narrow(rcx, at(kFrame, offset + strip), 1, false);
+  const int bytes = strip_lanes(a_) / 8;
+  const auto part = [&](Gpr to, std::int64_t at_byte) {
+    a_.load_narrow(to, at(kFrame, offset + at_byte), static_cast<unsigned>(bytes), false);
+  };
+  part(rax, 4 - bytes);
+  for (int at_byte = 4 - 2 * bytes; at_byte >= 0; at_byte -= bytes) {
+    a_.shift_left(rax, static_cast<std::uint8_t>(bytes * 8), 4);
+    part(rcx, at_byte);
     a_.bit_or(rax, rcx, 4);
   }
 }

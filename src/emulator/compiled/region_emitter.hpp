@@ -66,6 +66,7 @@ class RegionEmitter {
   };
   void begin();
   void enter();
+  void jump_unless_zero(int vector, Label to);
   bool is_lasting() const;
   void enter_trusted();
   void leave();

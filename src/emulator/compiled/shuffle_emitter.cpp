@@ -21,13 +21,32 @@ ShuffleEmitter::ShuffleEmitter(Assembler& assembler, const Code& code, std::uint
 
 /// The result may take the place of the operand: all loads come before the first store.
 void ShuffleEmitter::emit() {
-  for (int strip = 0; strip < 4; ++strip) load(strip, sources_.data() + strip * 8);
-  for (int strip = 0; strip < 4; ++strip) {
-    a_.vector(vmovups_store, strip, 0, at(kFrame, std::int64_t{code_.dst} + strip * 32));
+  const int bytes = a_.strip_bytes(), strips = kWarpSize * 4 / bytes;
+  if (a_.has_512()) {
+    permute();
+  } else {
+    for (int strip = 0; strip < strips; ++strip) load(strip, sources_.data() + strip * 8);
+  }
+  for (int strip = 0; strip < strips; ++strip) {
+    a_.strip(vmovups_store, strip, 0, at(kFrame, std::int64_t{code_.dst} + strip * bytes));
   }
   if (code_.dst2 == kSinkOffset) return;
   a_.mov_constant(rax, inside_);
   a_.store(at(kFrame, code_.dst2), rax, 4);
+}
+
+/// With AVX-512: vectors 0 and 1 of any lanes.
+void ShuffleEmitter::permute() {
+  constexpr int kLower = 2;
+  a_.strip(vmovups, kLower, 0, lane(0));
+  for (int half = 0; half < 2; ++half) {
+    std::string order(64, '\0');
+    for (std::size_t i = 0; i < 16; ++i) {
+      order[i * 4] = static_cast<char>(sources_[static_cast<std::size_t>(half) * 16 + i]);
+    }
+    a_.strip(vmovups, half, 0, a_.constant(order));
+    a_.strip(vpermi2d, half, kLower, lane(16));
+  }
 }
 
 /// Eight lanes.

@@ -17,6 +17,7 @@ class ShuffleEmitter {
   void emit();
 
  private:
+  void permute();
   void load(int to, const int* from);
   void load_half(int to, const int* from);
   Place lane(int number) const { return at(kFrame, std::int64_t{code_.a} + number * 4); }

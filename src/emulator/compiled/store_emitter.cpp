@@ -3,6 +3,11 @@
 #include "emulator/compiled/vector_cache.hpp"
 
 namespace tilescope::emulator::compiled {
+namespace {
+
+constexpr int kHalf = 32;  // bytes of half a vector of 512 bits
+
+}  // namespace
 
 void StoreEmitter::emit() {
   for (const Item& item : segment_.items) {
@@ -21,11 +26,11 @@ std::int64_t StoreEmitter::displacement(const Item& item, std::size_t i, int lan
          shapes_.difference(group.shape, lane, group.address_bytes);
 }
 
-/// Each group of 32 bytes lies together; groups may overlap, and are stored in ascending order.
-bool StoreEmitter::is_consecutive(const Item& item) const {
+/// Each group of `bytes` lies together; groups may overlap, and are stored in ascending order.
+bool StoreEmitter::is_consecutive(const Item& item, int bytes) const {
   const int width = item.operation->width;
   if (width < 4 || item.operation->in.size() != 2) return false;
-  const int lanes = 32 / width;
+  const int lanes = bytes / width;
   for (int lane = 0; lane < 32; ++lane) {
     const int first = lane / lanes * lanes;
     if (displacement(item, 0, lane) != displacement(item, 0, first) + (lane - first) * width)
@@ -39,7 +44,7 @@ void StoreEmitter::store(const Item& item) {
   a_.mov(rcx, slot_place(group.pointer_slot), 8);
   if (group.shape == kUniform) {
     store_lane(item, 31);
-  } else if (is_consecutive(item)) {
+  } else if (is_consecutive(item, kHalf)) {
     store_vectors(item);
   } else {
     for (int lane = 0; lane < 32; ++lane) store_lane(item, lane);
@@ -50,20 +55,27 @@ void StoreEmitter::store_vectors(const Item& item) {
   const unsigned width = item.operation->width;
   const int slot = item.in_slots[1];
   const bool wide = width == 8;
-  const int lanes = wide ? 4 : 8;
-  if (slot != kNoSlot) a_.vector(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0, slot_place(slot));
+  const int lanes = a_.strip_bytes() / (wide ? 8 : 4);
+  const bool whole = is_consecutive(item, a_.strip_bytes());
+  if (slot != kNoSlot) a_.strip(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0, slot_place(slot));
   for (int lane = 0; lane < 32; lane += lanes) {
     int data = kScratch2;
     if (slot == kNoSlot) {
       const std::int64_t offset = plan_.registers()[item.operation->in[1]].offset;
-      a_.vector(vmovups, data, 0, at(kFrame, offset + lane * static_cast<int>(width)));
+      a_.strip(vmovups, data, 0, at(kFrame, offset + lane * static_cast<int>(width)));
     } else if (item.in_shapes[1] == kUniform) {
       data = kScratch;
     } else {
-      a_.vector(wide ? vpaddq : vpaddd, data, kScratch,
-                differences(a_, shapes_[item.in_shapes[1]], width, lane));
+      a_.strip(wide ? vpaddq : vpaddd, data, kScratch,
+               differences(a_, shapes_[item.in_shapes[1]], width, lane));
     }
-    a_.vector(vmovups_store, data, 0, at(rcx, displacement(item, 0, lane)));
+    const Place to = at(rcx, displacement(item, 0, lane));
+    if (whole) {
+      a_.strip(vmovups_store, data, 0, to);
+    } else {  // only with 512 bits
+      a_.vector(vmovups_store, data, 0, to);
+      a_.strip(vextracti128, data, 0, at(rcx, displacement(item, 0, lane + lanes / 2)), 1);
+    }
   }
 }
 

@@ -24,7 +24,7 @@ class StoreEmitter {
   void copy(const Item& item);
   /// The bytes from the pointer of the group of address `i` to a lane's element.
   std::int64_t displacement(const Item& item, std::size_t i, int lane) const;
-  bool is_consecutive(const Item& item) const;
+  bool is_consecutive(const Item& item, int bytes) const;
 
   Assembler& a_;
   const FunctionPlan& plan_;

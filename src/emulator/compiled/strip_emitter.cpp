@@ -20,6 +20,44 @@ bool gives_raw_nans(const Operation& operation) {
                                    Act::real_divide, Act::real_fma, Act::real_root});
 }
 
+/// The number of a comparison of reals in the CPU's instruction.
+std::uint8_t real_comparison(ptx::Compare compare) {
+  // By the value of ptx::Compare: none, eq, ne, lt, le, gt, ge, lo, ls, hi, hs, equ, neu, ltu,
+  // leu, gtu, geu, num, nan; quiet forms.
+  constexpr std::uint8_t codes[] = {0,    0x00, 0x0c, 0x11, 0x12, 0x1e, 0x1d, 0x11, 0x12, 0x1e,
+                                    0x1d, 0x08, 0x04, 0x19, 0x1a, 0x16, 0x15, 0x07, 0x03};
+  return codes[static_cast<std::size_t>(compare)];
+}
+
+/// The condition of an integer comparison as of signed numbers.
+Condition signed_condition(ptx::Compare compare) {
+  using ptx::Compare;
+  if (compare == Compare::eq) return Condition::equal;
+  if (compare == Compare::ne) return Condition::not_equal;
+  if (compare == Compare::lt || compare == Compare::lo) return Condition::less;
+  if (compare == Compare::le || compare == Compare::ls) return Condition::less_equal;
+  if (compare == Compare::gt || compare == Compare::hi) return Condition::greater;
+  return Condition::greater_equal;
+}
+
+/// Its number in AVX-512's comparisons.
+std::uint8_t comparison_512(Condition condition) {
+  switch (condition) {
+    case Condition::equal:
+      return 0;
+    case Condition::less:
+      return 1;
+    case Condition::less_equal:
+      return 2;
+    case Condition::not_equal:
+      return 4;
+    case Condition::greater_equal:
+      return 5;
+    default:
+      return 6;
+  }
+}
+
 }  // namespace
 
 void StripEmitter::emit() {
@@ -35,7 +73,7 @@ void StripEmitter::emit() {
         return works(item) && gives_raw_nans(*item.operation) && item.out_next[0] == kAtEnd;
       });
   if (reals >= kManyReals) cache_.defer_nans();
-  for (strip_ = 0; strip_ < 4; ++strip_) {
+  for (strip_ = 0; strip_ < kWarpSize / lanes_; ++strip_) {
     cache_.begin_strip(strip_);
     for (Row& row : rows_) row.loaded = false;
     for (const Item& item : segment_.items) {
@@ -96,7 +134,7 @@ void StripEmitter::binary(VectorCode code, const Item& item, int half, bool raw)
   const int a = cache_.use(item, 0, half, raw);
   const Source b = cache_.use_once(item, number_of(item), 1, half, raw);
   const int result = cache_.define(item, 0, half, raw);
-  a_.vector(code, result, a, b);
+  a_.strip(code, result, a, b);
 }
 
 void StripEmitter::half_of(const Item& item, int half) {
@@ -108,9 +146,8 @@ void StripEmitter::half_of(const Item& item, int half) {
       break;
     case Act::add_constant: {
       const int a = cache_.use(item, 0, half, false);
-      a_.vector(vpbroadcastq, kScratch, 0,
-                a_.constant_64(static_cast<std::uint64_t>(operation.code->offset)));
-      a_.vector(vpaddq, cache_.define(item, 0, half, false), a, ymm(kScratch));
+      with_constant(vpaddq, cache_.define(item, 0, half, false), a, true,
+                    static_cast<std::uint64_t>(operation.code->offset));
       break;
     }
     case Act::add:
@@ -149,8 +186,7 @@ void StripEmitter::half_of(const Item& item, int half) {
       break;
     case Act::keep_bits: {
       const int a = cache_.use(item, 0, half, false);
-      a_.vector(vpbroadcastd, kScratch, 0, a_.constant_32(operation.mask));
-      a_.vector(vpand, cache_.define(item, 0, half, false), a, ymm(kScratch));
+      with_constant(vpand, cache_.define(item, 0, half, false), a, false, operation.mask);
       break;
     }
     case Act::select:
@@ -179,11 +215,10 @@ void StripEmitter::bitwise(const Item& item, int half) {
   const int a = cache_.use(item, 0, half, false);
   const int result = cache_.define(item, 0, half, false);
   if (operation.act == Act::bit_not) {
-    a_.vector(vpcmpeqd, kScratch, kScratch, ymm(kScratch));
-    a_.vector(vpxor, result, a, ymm(kScratch));
+    with_constant(vpxor, result, a, false, 0xffffffffu);
   } else {
-    a_.vector(vpxor, kScratch, kScratch, ymm(kScratch));
-    a_.vector(operation.width == 8 ? vpsubq : vpsubd, result, kScratch, ymm(a));
+    a_.strip(vpxor, kScratch, kScratch, ymm(kScratch));
+    a_.strip(operation.width == 8 ? vpsubq : vpsubd, result, kScratch, ymm(a));
   }
 }
 
@@ -203,17 +238,17 @@ void StripEmitter::real(const Item& item, int half) {
       const int a = cache_.use(item, 0, half, true);
       const Source b = cache_.use_once(item, number_of(item), 1, half, true);
       const int result = cache_.use_as_result(item, 2, 0, half, true);
-      a_.vector(wide ? vfmadd231pd : vfmadd231ps, result, a, b);
+      a_.strip(wide ? vfmadd231pd : vfmadd231ps, result, a, b);
       return;
     }
     case Act::real_root: {
       const int a = cache_.use(item, 0, half, true);
-      a_.vector(wide ? vsqrtpd : vsqrtps, cache_.define(item, 0, half, true), 0, ymm(a));
+      a_.strip(wide ? vsqrtpd : vsqrtps, cache_.define(item, 0, half, true), 0, ymm(a));
       return;
     }
     case Act::real_from_integer: {
       const int a = cache_.use(item, 0, half, false);
-      a_.vector(vcvtdq2ps, cache_.define(item, 0, half, false), 0, ymm(a));
+      a_.strip(vcvtdq2ps, cache_.define(item, 0, half, false), 0, ymm(a));
       return;
     }
     default:
@@ -225,31 +260,49 @@ void StripEmitter::real(const Item& item, int half) {
   const bool negate = operation.act == Act::real_negate;
   const std::uint64_t sign = wide ? std::uint64_t{1} << 63 : 0x80000000u;
   const std::uint64_t bits = negate ? sign : ~sign;
-  a_.vector(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0,
-            wide ? a_.constant_64(bits) : a_.constant_32(static_cast<std::uint32_t>(bits)));
-  a_.vector(negate ? vpxor : vpand, result, a, ymm(kScratch));
+  with_constant(negate ? vpxor : vpand, result, a, wide, bits);
+}
+
+/// The operation with the same element in all lanes.
+void StripEmitter::with_constant(VectorCode code, int result, int a, bool wide,
+                                 std::uint64_t bits) {
+  const Place constant =
+      wide ? a_.constant_64(bits) : a_.constant_32(static_cast<std::uint32_t>(bits));
+  if (a_.has_512()) {
+    code.wide_512 = wide ? 1 : 0;
+    a_.strip(repeated(code), result, a, constant);
+    return;
+  }
+  a_.vector(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0, constant);
+  a_.vector(code, result, a, ymm(kScratch));
 }
 
 // --- predicates
 // -----------------------------------------------------------------------------------
 
-/// The byte with this strip's lanes.
+/// The byte, or two, with this strip's lanes.
 Place StripEmitter::predicate_byte(const Item& item, std::size_t i) const {
   if (item.in_slots[i] != kNoSlot) return slot_place(item.in_slots[i]);
-  return at(kFrame, std::int64_t{plan_.registers()[item.operation->in[i]].offset} + strip_);
+  return at(kFrame,
+            std::int64_t{plan_.registers()[item.operation->in[i]].offset} + strip_ * (lanes_ / 8));
+}
+
+Place StripEmitter::predicate_result(const Item& item) const {
+  const std::int64_t offset = plan_.registers()[item.operation->out[0]].offset;
+  return at(kFrame, offset + strip_ * (lanes_ / 8));
 }
 
 void StripEmitter::store_predicate(const Item& item) {
-  const std::uint32_t offset = plan_.registers()[item.operation->out[0]].offset;
-  a_.store(at(kFrame, std::int64_t{offset} + strip_), rax, 1);
+  a_.store(predicate_result(item), rax, static_cast<unsigned>(lanes_ / 8));
 }
 
 void StripEmitter::predicate_logic(const Item& item) {
   const Operation& operation = *item.operation;
-  a_.load_narrow(rax, predicate_byte(item, 0), 1, false);
+  const auto bytes = static_cast<unsigned>(lanes_ / 8);
+  a_.load_narrow(rax, predicate_byte(item, 0), bytes, false);
   if (operation.flip != (operation.act == Act::bit_not)) a_.complement(rax, 4);
   if (operation.in.size() > 1) {
-    a_.load_narrow(rcx, predicate_byte(item, 1), 1, false);
+    a_.load_narrow(rcx, predicate_byte(item, 1), bytes, false);
     if (operation.second_flip) a_.complement(rcx, 4);
   }
   if (operation.act == Act::bit_and) a_.bit_and(rax, rcx, 4);
@@ -276,11 +329,21 @@ void StripEmitter::select(const Item& item, int half) {
   const int a = cache_.use(item, 0, half, false);
   const int b = cache_.use(item, 1, half, false);
   const int result = cache_.define(item, 0, half, false);
+  if (a_.has_512()) return select_512(item, half, result, a, b);
   choose_mask(item, 2, half);
   a_.vector(vblendvps, result, b, ymm(a), kScratch << 4);
 }
 
+void StripEmitter::select_512(const Item& item, int half, int result, int a, int b) {
+  const bool wide = item.operation->width == 8;
+  a_.vector(kmovw, kMask, 0, predicate_byte(item, 2));
+  if (half == 1) a_.vector(kshiftrw, kMask, 0, ymm(kMask), 8);
+  const bool flip = item.operation->flip;
+  a_.strip(masked(wide ? vblendmpd : vblendmps, kMask), result, flip ? a : b, ymm(flip ? b : a));
+}
+
 void StripEmitter::compare(const Item& item) {
+  if (a_.has_512()) return compare_512(item);
   const bool wide = item.operation->width == 8;
   const bool opposite = compare_half(item, 0);
   a_.vector(wide ? vmovmskpd : vmovmskps, rax, 0, ymm(kScratch));
@@ -294,31 +357,37 @@ void StripEmitter::compare(const Item& item) {
   store_predicate(item);
 }
 
+void StripEmitter::compare_512(const Item& item) {
+  const Operation& operation = *item.operation;
+  const bool wide = operation.width == 8;
+  for (int half = 0; half < (wide ? 2 : 1); ++half) {
+    const int mask = half == 0 ? kMask : kMask2;
+    const int a = cache_.use(item, 0, half, operation.real);
+    const int b = cache_.use(item, 1, half, operation.real);
+    if (operation.real) {
+      a_.strip(wide ? vcmppd : vcmpps, mask, a, ymm(b), real_comparison(operation.comparison));
+    } else {
+      const VectorCode code =
+          operation.is_signed ? (wide ? vpcmpq : vpcmpd) : (wide ? vpcmpuq : vpcmpud);
+      a_.strip(code, mask, a, ymm(b), comparison_512(signed_condition(operation.comparison)));
+    }
+  }
+  if (wide) a_.vector(kunpckbw, kMask, kMask2, ymm(kMask));
+  a_.vector(kmovw_store, kMask, 0, predicate_result(item));
+}
+
 /// kScratch: all ones in the lanes where the comparison holds, or (true) where it does not.
 bool StripEmitter::compare_half(const Item& item, int half) {
-  using ptx::Compare;
   const Operation& operation = *item.operation;
   const bool wide = operation.width == 8;
   int a = cache_.use(item, 0, half, operation.real);
   int b = cache_.use(item, 1, half, operation.real);
-  const Compare compare = operation.comparison;
+  const ptx::Compare compare = operation.comparison;
   if (operation.real) {
-    // By the value of ptx::Compare: none, eq, ne, lt, le, gt, ge, lo, ls, hi, hs, equ, neu, ltu,
-    // leu, gtu, geu, num, nan; quiet forms.
-    constexpr std::uint8_t codes[] = {0,    0x00, 0x0c, 0x11, 0x12, 0x1e, 0x1d, 0x11, 0x12, 0x1e,
-                                      0x1d, 0x08, 0x04, 0x19, 0x1a, 0x16, 0x15, 0x07, 0x03};
-    a_.vector(wide ? vcmppd : vcmpps, kScratch, a, ymm(b),
-              codes[static_cast<std::size_t>(compare)]);
+    a_.vector(wide ? vcmppd : vcmpps, kScratch, a, ymm(b), real_comparison(compare));
     return false;
   }
-  const Condition condition = [&] {
-    if (compare == Compare::eq) return Condition::equal;
-    if (compare == Compare::ne) return Condition::not_equal;
-    if (compare == Compare::lt || compare == Compare::lo) return Condition::less;
-    if (compare == Compare::le || compare == Compare::ls) return Condition::less_equal;
-    if (compare == Compare::gt || compare == Compare::hi) return Condition::greater;
-    return Condition::greater_equal;
-  }();
+  const Condition condition = signed_condition(compare);
   if (condition == Condition::equal || condition == Condition::not_equal) {
     a_.vector(wide ? vpcmpeqq : vpcmpeqd, kScratch, a, ymm(b));
     return condition == Condition::not_equal;

@@ -1,4 +1,4 @@
-// The second step of a segment: vectors, eight lanes at a time through all operations.
+// The second step of a segment: vectors, a strip of lanes at a time through all operations.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@ class StripEmitter {
         plan_(plan),
         shapes_(shapes),
         segment_(segment),
+        lanes_(strip_lanes(assembler)),
         cache_(assembler, plan, shapes) {}
 
   void emit();
@@ -28,17 +29,23 @@ class StripEmitter {
   void bitwise(const Item& item, int half);
   void select(const Item& item, int half);
   void choose_mask(const Item& item, std::size_t predicate, int half);
+  void select_512(const Item& item, int half, int result, int a, int b);
+  void with_constant(VectorCode code, int result, int a, bool wide, std::uint64_t bits);
   void compare(const Item& item);
+  void compare_512(const Item& item);
   bool compare_half(const Item& item, int half);
   void store_predicate(const Item& item);
   void predicate_logic(const Item& item);
   Place predicate_byte(const Item& item, std::size_t i) const;
+  Place predicate_result(const Item& item) const;
   void real(const Item& item, int half);
   void binary(VectorCode code, const Item& item, int half, bool raw);
 
   // integers: strip_integers.cpp
   void product(const Item& item, int half);
   void long_product(int result, int a, int b);
+  void join_low(int result, int low, int high);
+  void upper_half(int to, int from);
   void wide_product(const Item& item);
   void high_product(const Item& item);
   void divide(const Item& item);
@@ -55,6 +62,10 @@ class StripEmitter {
   void load_spread(const Item& item, const int* to);
   void load_words(const Item& item, std::size_t element, int to);
   void load_four_words(int to, Gpr pointer, const std::int64_t* at_lane);
+  void insert_four(int to, Source four, int part);
+  bool load_run(int to, Gpr pointer, const std::int64_t* at_lane, int lanes, int bytes);
+  bool load_two_runs(int to, Gpr pointer, const std::int64_t* at_lane, int lanes, int bytes);
+  int upper_mask(int bytes);
   void load_longs(const Item& item, std::size_t element, int half, int to);
   void load_narrow(const Item& item, std::size_t element, int to);
   int number_of(const Item& item) const { return static_cast<int>(&item - segment_.items.data()); }
@@ -65,6 +76,7 @@ class StripEmitter {
   const FunctionPlan& plan_;
   const ShapeTable& shapes_;
   const Segment& segment_;
+  const int lanes_;  ///< of a strip
   VectorCache cache_;
   std::vector<int> pointers_;  ///< by group: a register that has its pointer, or -1
   /// Loads of neighbouring words through the same register, in ascending order of their words.
@@ -74,6 +86,7 @@ class StripEmitter {
   };
   std::vector<Row> rows_;
   std::vector<int> row_of_;  ///< by item; -1: none
+  bool has_upper_words_ = false, has_upper_longs_ = false;
   int strip_ = 0;
 };
 

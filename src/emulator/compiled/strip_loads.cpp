@@ -1,5 +1,5 @@
-// Loads through addresses of known shape: where eight or four lanes read neighbours, or all the
-// same, one instruction loads them.
+// Loads through addresses of known shape: where the lanes of a strip, or four of them, read
+// neighbours, or all the same, one instruction loads them.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -93,32 +93,39 @@ bool StripEmitter::may_be_early(std::size_t first, std::size_t item) const {
 
 /// There are four lanes that neither read the same word nor neighbouring ones.
 bool StripEmitter::is_spread(const Item& item) const {
-  std::int64_t at_lane[8];
-  for (int i = 0; i < 8; ++i) at_lane[i] = displacement(item, 0, strip_ * 8 + i);
-  const auto is_simple = [](const std::int64_t* lanes) {
-    return are_apart(lanes, 4, 0) || are_apart(lanes, 4, 4);
-  };
-  return !is_simple(at_lane) || !is_simple(at_lane + 4);
+  for (int first = 0; first < lanes_; first += 4) {
+    std::int64_t at_lane[4];
+    for (int i = 0; i < 4; ++i) at_lane[i] = displacement(item, 0, strip_ * lanes_ + first + i);
+    if (!are_apart(at_lane, 4, 0) && !are_apart(at_lane, 4, 4)) return true;
+  }
+  return false;
 }
 
-/// Four words of eight lanes from `item` on: the lanes' rows of four are turned into vectors of
-/// eight.
+/// Four words of each lane from `item` on: the lanes' rows of four are turned into vectors.
 void StripEmitter::load_spread(const Item& item, const int* to) {
   const Gpr from = pointer(item);
   for (int row = 0; row < 4; ++row) {
-    const int lane = strip_ * 8 + row;
-    a_.vector(vmovups_half, to[row], 0, at(from, displacement(item, 0, lane)));
-    a_.vector(vinserti128, to[row], to[row], at(from, displacement(item, 0, lane + 4)), 1);
+    const auto lane = [&](int part) {
+      return at(from, displacement(item, 0, strip_ * lanes_ + part * 4 + row));
+    };
+    a_.strip(vmovups_half, to[row], 0, lane(0));
+    for (int part = 1; part < lanes_ / 4; ++part) insert_four(to[row], lane(part), part);
   }
   constexpr std::uint8_t kLow = 0x44, kHigh = 0xee;
-  a_.vector(vunpcklps, kScratch, to[0], ymm(to[1]));
-  a_.vector(vunpckhps, to[1], to[0], ymm(to[1]));
-  a_.vector(vunpcklps, kScratch2, to[2], ymm(to[3]));
-  a_.vector(vunpckhps, to[3], to[2], ymm(to[3]));
-  a_.vector(vshufps, to[2], to[1], ymm(to[3]), kLow);
-  a_.vector(vshufps, to[3], to[1], ymm(to[3]), kHigh);
-  a_.vector(vshufps, to[0], kScratch, ymm(kScratch2), kLow);
-  a_.vector(vshufps, to[1], kScratch, ymm(kScratch2), kHigh);
+  a_.strip(vunpcklps, kScratch, to[0], ymm(to[1]));
+  a_.strip(vunpckhps, to[1], to[0], ymm(to[1]));
+  a_.strip(vunpcklps, kScratch2, to[2], ymm(to[3]));
+  a_.strip(vunpckhps, to[3], to[2], ymm(to[3]));
+  a_.strip(vshufps, to[2], to[1], ymm(to[3]), kLow);
+  a_.strip(vshufps, to[3], to[1], ymm(to[3]), kHigh);
+  a_.strip(vshufps, to[0], kScratch, ymm(kScratch2), kLow);
+  a_.strip(vshufps, to[1], kScratch, ymm(kScratch2), kHigh);
+}
+
+/// The words of four lanes, number `part` of those in the strip.
+void StripEmitter::insert_four(int to, Source four, int part) {
+  a_.strip(a_.has_512() ? vinserti32x4 : vinserti128, to, to, four,
+           static_cast<std::uint8_t>(part));
 }
 
 /// True where the item's word comes, or has come, with a row of them.
@@ -162,48 +169,91 @@ void StripEmitter::load(const Item& item) {
 
 void StripEmitter::load_four_words(int to, Gpr pointer, const std::int64_t* at_lane) {
   if (are_apart(at_lane, 4, 0)) {
-    a_.vector(vbroadcastss_half, to, 0, at(pointer, at_lane[0]));
+    a_.strip(vbroadcastss_half, to, 0, at(pointer, at_lane[0]));
   } else if (are_apart(at_lane, 4, 4)) {
-    a_.vector(vmovups_half, to, 0, at(pointer, at_lane[0]));
+    a_.strip(vmovups_half, to, 0, at(pointer, at_lane[0]));
   } else {
-    a_.vector(vmovd, to, 0, at(pointer, at_lane[0]));
+    a_.strip(vmovd, to, 0, at(pointer, at_lane[0]));
     for (int i = 1; i < 4; ++i) {
-      a_.vector(vpinsrd, to, to, at(pointer, at_lane[i]), static_cast<std::uint8_t>(i));
+      a_.strip(vpinsrd, to, to, at(pointer, at_lane[i]), static_cast<std::uint8_t>(i));
     }
   }
 }
 
 void StripEmitter::load_words(const Item& item, std::size_t element, int to) {
   const Gpr from = pointer(item);
-  std::int64_t at_lane[8];
-  for (int i = 0; i < 8; ++i) at_lane[i] = displacement(item, element, strip_ * 8 + i);
-  if (are_apart(at_lane, 8, 0)) {
-    a_.vector(vbroadcastss, to, 0, at(from, at_lane[0]));
-  } else if (are_apart(at_lane, 8, 4)) {
-    a_.vector(vmovups, to, 0, at(from, at_lane[0]));
-  } else {
-    load_four_words(to, from, at_lane);
-    load_four_words(kScratch, from, at_lane + 4);
-    a_.vector(vinserti128, to, to, ymm(kScratch), 1);
+  std::int64_t at_lane[16] = {};
+  for (int i = 0; i < lanes_; ++i) at_lane[i] = displacement(item, element, strip_ * lanes_ + i);
+  if (load_run(to, from, at_lane, lanes_, 4) || load_two_runs(to, from, at_lane, lanes_, 4)) return;
+  load_four_words(to, from, at_lane);
+  for (int part = 1; part < lanes_ / 4; ++part) {
+    const std::int64_t* const four = at_lane + part * 4;
+    if (are_apart(four, 4, 4)) {
+      insert_four(to, at(from, four[0]), part);
+    } else {
+      load_four_words(kScratch, from, four);
+      insert_four(to, ymm(kScratch), part);
+    }
   }
+}
+
+/// False where the lanes read neither the same element nor neighbouring ones.
+bool StripEmitter::load_run(int to, Gpr pointer, const std::int64_t* at_lane, int lanes,
+                            int bytes) {
+  const bool same = are_apart(at_lane, lanes, 0);
+  if (!same && !are_apart(at_lane, lanes, bytes)) return false;
+  const VectorCode broadcast = bytes == 8 ? vbroadcastsd : vbroadcastss;
+  a_.strip(same ? broadcast : vmovups, to, 0, at(pointer, at_lane[0]));
+  return true;
+}
+
+/// With AVX-512: the lower and the upper half of the lanes are such runs, as in two rows of a tile.
+bool StripEmitter::load_two_runs(int to, Gpr pointer, const std::int64_t* at_lane, int lanes,
+                                 int bytes) {
+  if (!a_.has_512()) return false;
+  const std::int64_t* const upper = at_lane + lanes / 2;
+  const auto is_same = [&](const std::int64_t* run) { return are_apart(run, lanes / 2, 0); };
+  for (const std::int64_t* run : {at_lane, upper}) {
+    if (!is_same(run) && !are_apart(run, lanes / 2, bytes)) return false;
+  }
+  const VectorCode broadcast = bytes == 8 ? vbroadcastsd : vbroadcastss;
+  if (is_same(at_lane)) {
+    a_.strip(broadcast, to, 0, at(pointer, at_lane[0]));
+  } else {
+    a_.vector(vmovups_256, to, 0, at(pointer, at_lane[0]));
+  }
+  if (is_same(upper)) {
+    a_.strip(masked(broadcast, upper_mask(bytes)), to, 0, at(pointer, upper[0]));
+  } else {
+    a_.strip(vinserti128, to, to, at(pointer, upper[0]), 1);
+  }
+  return true;
+}
+
+/// A mask register with the bits of the upper half of the lanes.
+int StripEmitter::upper_mask(int bytes) {
+  const int mask = bytes == 8 ? kUpperLongs : kUpperWords;
+  bool& is_set = bytes == 8 ? has_upper_longs_ : has_upper_words_;
+  if (!std::exchange(is_set, true)) {
+    a_.mov_constant(rax, bytes == 8 ? 0xf0u : 0xff00u);
+    a_.vector(kmovw_from, mask, 0, rax);
+  }
+  return mask;
 }
 
 void StripEmitter::load_longs(const Item& item, std::size_t element, int half, int to) {
   const Gpr from = pointer(item);
-  std::int64_t at_lane[4];
-  for (int i = 0; i < 4; ++i) {
-    at_lane[i] = displacement(item, element, strip_ * 8 + half * 4 + i);
+  const int lanes = lanes_ / 2;
+  std::int64_t at_lane[8] = {};
+  for (int i = 0; i < lanes; ++i) {
+    at_lane[i] = displacement(item, element, strip_ * lanes_ + half * lanes + i);
   }
-  if (are_apart(at_lane, 4, 0)) {
-    a_.vector(vbroadcastsd, to, 0, at(from, at_lane[0]));
-  } else if (are_apart(at_lane, 4, 8)) {
-    a_.vector(vmovups, to, 0, at(from, at_lane[0]));
-  } else {
-    a_.vector(vmovq, to, 0, at(from, at_lane[0]));
-    a_.vector(vpinsrq, to, to, at(from, at_lane[1]), 1);
-    a_.vector(vmovq, kScratch, 0, at(from, at_lane[2]));
-    a_.vector(vpinsrq, kScratch, kScratch, at(from, at_lane[3]), 1);
-    a_.vector(vinserti128, to, to, ymm(kScratch), 1);
+  if (load_run(to, from, at_lane, lanes, 8) || load_two_runs(to, from, at_lane, lanes, 8)) return;
+  for (int part = 0; part < lanes / 2; ++part) {
+    const int two = part == 0 ? to : kScratch;
+    a_.strip(vmovq, two, 0, at(from, at_lane[part * 2]));
+    a_.strip(vpinsrq, two, two, at(from, at_lane[part * 2 + 1]), 1);
+    if (part != 0) insert_four(to, ymm(kScratch), part);
   }
 }
 
@@ -213,26 +263,26 @@ void StripEmitter::load_narrow(const Item& item, std::size_t element, int to) {
   const bool sign = operation.is_signed;
   const unsigned bytes = operation.width;
   const Gpr from = pointer(item);
-  std::int64_t at_lane[8];
-  for (int i = 0; i < 8; ++i) at_lane[i] = displacement(item, element, strip_ * 8 + i);
-  if (are_apart(at_lane, 8, bytes)) {
+  std::int64_t at_lane[16] = {};
+  for (int i = 0; i < lanes_; ++i) at_lane[i] = displacement(item, element, strip_ * lanes_ + i);
+  if (are_apart(at_lane, lanes_, bytes)) {
     const VectorCode code =
         bytes == 1 ? (sign ? vpmovsxbd : vpmovzxbd) : (sign ? vpmovsxwd : vpmovzxwd);
-    a_.vector(code, to, 0, at(from, at_lane[0]));
+    a_.strip(code, to, 0, at(from, at_lane[0]));
     return;
   }
-  for (int part = 1; part >= 0; --part) {
+  for (int part = 0; part < lanes_ / 4; ++part) {
+    const int four = part == 0 ? to : kScratch;
     for (int i = 0; i < 4; ++i) {
-      const int vector = part == 1 ? kScratch : to;
       a_.load_narrow(rax, at(from, at_lane[part * 4 + i]), bytes, sign);
       if (i == 0) {
-        a_.vector(vmovd, vector, 0, rax);
+        a_.strip(vmovd, four, 0, rax);
       } else {
-        a_.vector(vpinsrd, vector, vector, rax, static_cast<std::uint8_t>(i));
+        a_.strip(vpinsrd, four, four, rax, static_cast<std::uint8_t>(i));
       }
     }
+    if (part != 0) insert_four(to, ymm(kScratch), part);
   }
-  a_.vector(vinserti128, to, to, ymm(kScratch), 1);
 }
 
 }  // namespace tilescope::emulator::compiled

@@ -24,16 +24,21 @@ std::string repeated(T value) {
 }  // namespace
 
 Place differences(Assembler& assembler, const LaneShape& shape, unsigned bytes, int first) {
-  std::string text(32, '\0');
-  for (unsigned i = 0; i < 32 / bytes; ++i) {
+  const auto size = static_cast<unsigned>(assembler.strip_bytes());
+  std::string text(size, '\0');
+  for (unsigned i = 0; i < size / bytes; ++i) {
     std::memcpy(text.data() + i * bytes, &shape[static_cast<unsigned>(first) + i], bytes);
   }
   return assembler.constant(text);
 }
 
 void VectorCache::defer_nans() {
-  vectors_ = kNans;
-  a_.vector(vpxor, kNans, kNans, Source::ymm(kNans));
+  defers_ = true;
+  if (a_.has_512()) {
+    a_.vector(kxorw, kNanMask, kNanMask, Source::ymm(kNanMask));
+  } else {
+    a_.vector(vpxor, kNans, kNans, Source::ymm(kNans));
+  }
 }
 
 void VectorCache::end_nans() {
@@ -47,7 +52,11 @@ void VectorCache::end_nans() {
     registers.append(reinterpret_cast<const char*>(&real), sizeof real);
   }
   const Label none = a_.label();
-  a_.vector(vptest, kNans, 0, Source::ymm(kNans));
+  if (a_.has_512()) {
+    a_.vector(kortestw, kNanMask, 0, Source::ymm(kNanMask));
+  } else {
+    a_.vector(vptest, kNans, 0, Source::ymm(kNans));
+  }
   a_.jump(Condition::equal, none);
   a_.vzeroupper();
   a_.mov(rdi, kState, 8);
@@ -64,7 +73,7 @@ void VectorCache::begin_strip(int strip) {
 }
 
 void VectorCache::end_strip() {
-  for (int i = 0; i < vectors_; ++i) {
+  for (int i = 0; i < kVectors; ++i) {
     const Entry& entry = entries_[static_cast<std::size_t>(i)];
     if (entry.used && entry.dirty && entry.next == kAtEnd) write(i);
   }
@@ -79,11 +88,12 @@ void VectorCache::release() {
 
 Place VectorCache::home(std::uint32_t reg, int half) const {
   const RegisterInfo& info = plan_.registers()[reg];
-  return at(kFrame, std::int64_t{info.offset} + strip_ * 8 * info.width + half * 32);
+  return at(kFrame,
+            std::int64_t{info.offset} + strip_ * lanes_ * info.width + half * a_.strip_bytes());
 }
 
 int VectorCache::find(const VectorName& name) const {
-  for (int i = 0; i < vectors_; ++i) {
+  for (int i = 0; i < kVectors; ++i) {
     const Entry& entry = entries_[static_cast<std::size_t>(i)];
     if (entry.used && entry.name == name) return i;
   }
@@ -93,7 +103,8 @@ int VectorCache::find(const VectorName& name) const {
 /// Frees a register: the one whose next use is furthest away.
 int VectorCache::take() {
   int best = -1;
-  for (int i = 0; i < vectors_; ++i) {
+  for (int i = 0; i < kVectors; ++i) {
+    if (!is_place(i)) continue;
     const Entry& entry = entries_[static_cast<std::size_t>(i)];
     if (!entry.used) return i;
     if (entry.pinned) continue;
@@ -109,10 +120,16 @@ void VectorCache::make_canonical(int number) {
   Entry& entry = entries_[static_cast<std::size_t>(number)];
   if (!entry.raw) return;
   const bool is_double = plan_.registers()[entry.name.reg].width == 8;
+  entry.raw = false;
+  if (a_.has_512()) {
+    a_.strip(is_double ? vcmppd : vcmpps, kMask, number, Source::ymm(number), kUnordered);
+    a_.strip(masked(is_double ? vbroadcastsd : vbroadcastss, kMask), number, 0,
+             is_double ? a_.constant_64(kNan64) : a_.constant_32(kNan32));
+    return;
+  }
   const Place nan = a_.constant(is_double ? repeated(kNan64) : repeated(kNan32));
   a_.vector(is_double ? vcmppd : vcmpps, kScratch3, number, Source::ymm(number), kUnordered);
   a_.vector(is_double ? vblendvpd : vblendvps, number, number, nan, kScratch3 << 4);
-  entry.raw = false;
 }
 
 /// Writes it as it is, and a second result with it: one comparison looks at both.
@@ -120,22 +137,28 @@ void VectorCache::write_deferred(int number) {
   const Entry& entry = entries_[static_cast<std::size_t>(number)];
   const bool is_double = plan_.registers()[entry.name.reg].width == 8;
   int second = number;
-  for (int i = 0; i < vectors_ && second == number; ++i) {
+  for (int i = 0; i < kVectors && second == number; ++i) {
     const Entry& other = entries_[static_cast<std::size_t>(i)];
     const bool is_same = i != number && other.used && other.dirty && other.raw && !other.pinned &&
                          other.next == kAtEnd &&
                          (plan_.registers()[other.name.reg].width == 8) == is_double;
     if (is_same) second = i;
   }
-  a_.vector(is_double ? vcmppd : vcmpps, kScratch3, number, Source::ymm(second), kUnordered);
-  a_.vector(vpor, kNans, kNans, Source::ymm(kScratch3));
+  const VectorCode compare = is_double ? vcmppd : vcmpps;
+  if (a_.has_512()) {
+    a_.strip(compare, kMask, number, Source::ymm(second), kUnordered);
+    a_.vector(korw, kNanMask, kNanMask, Source::ymm(kMask));
+  } else {
+    a_.vector(compare, kScratch3, number, Source::ymm(second), kUnordered);
+    a_.vector(vpor, kNans, kNans, Source::ymm(kScratch3));
+  }
   store(number);
   if (second != number) store(second);
 }
 
 void VectorCache::write(int number) {
   const Entry& entry = entries_[static_cast<std::size_t>(number)];
-  if (entry.raw && vectors_ == kNans && entry.next == kAtEnd) return write_deferred(number);
+  if (entry.raw && defers_ && entry.next == kAtEnd) return write_deferred(number);
   make_canonical(number);
   store(number);
 }
@@ -143,7 +166,7 @@ void VectorCache::write(int number) {
 void VectorCache::store(int number) {
   Entry& entry = entries_[static_cast<std::size_t>(number)];
   if (entry.raw) deferred_.push_back(entry.name.reg);
-  a_.vector(vmovups_store, number, 0, home(entry.name.reg, entry.name.half));
+  a_.strip(vmovups_store, number, 0, home(entry.name.reg, entry.name.half));
   entry.dirty = false;
 }
 
@@ -151,14 +174,15 @@ void VectorCache::load(const Item& item, std::size_t i, int half, int number) {
   const std::uint32_t reg = item.operation->in[i];
   const int slot = item.in_slots[i];
   if (slot == kNoSlot) {
-    a_.vector(vmovups, number, 0, home(reg, half));
+    a_.strip(vmovups, number, 0, home(reg, half));
     return;
   }
   const unsigned width = plan_.registers()[reg].width;
-  a_.vector(width == 8 ? vpbroadcastq : vpbroadcastd, number, 0, slot_place(slot));
+  a_.strip(width == 8 ? vpbroadcastq : vpbroadcastd, number, 0, slot_place(slot));
   if (item.in_shapes[i] == kUniform) return;
-  const Place more = differences(a_, shapes_[item.in_shapes[i]], width, strip_ * 8 + half * 4);
-  a_.vector(width == 8 ? vpaddq : vpaddd, number, number, more);
+  const Place more =
+      differences(a_, shapes_[item.in_shapes[i]], width, strip_ * lanes_ + half * (lanes_ / 2));
+  a_.strip(width == 8 ? vpaddq : vpaddd, number, number, more);
 }
 
 int VectorCache::use(const Item& item, std::size_t i, int half, bool raw) {
@@ -199,7 +223,7 @@ int VectorCache::use_as_result(const Item& item, std::size_t from, std::size_t i
   Entry& entry = entries_[static_cast<std::size_t>(source)];
   if (entry.next != kNever) {
     const int copy = define(item, i, half, raw);
-    a_.vector(vmovups, copy, 0, Source::ymm(source));
+    a_.strip(vmovups, copy, 0, Source::ymm(source));
     return copy;
   }
   const VectorName name{item.operation->out[i], kNoSlot, half};
@@ -216,17 +240,17 @@ void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const 
     return;
   }
   const bool wide = reg.width == 8;
-  const int lanes = wide ? 4 : 8;
-  assembler.vector(wide ? vpbroadcastq : vpbroadcastd, 0, 0, number);
+  const int lanes = strip_lanes(assembler) / (wide ? 2 : 1);
+  assembler.strip(wide ? vpbroadcastq : vpbroadcastd, 0, 0, number);
   for (int lane = 0; lane < 32; lane += lanes) {
     int value = 0;
     if (shape != nullptr) {
       value = 1;
-      assembler.vector(wide ? vpaddq : vpaddd, 1, 0,
-                       differences(assembler, *shape, reg.width, lane));
+      assembler.strip(wide ? vpaddq : vpaddd, 1, 0,
+                      differences(assembler, *shape, reg.width, lane));
     }
-    assembler.vector(vmovups_store, value, 0,
-                     at(kFrame, std::int64_t{reg.offset} + lane * reg.width));
+    assembler.strip(vmovups_store, value, 0,
+                    at(kFrame, std::int64_t{reg.offset} + lane * reg.width));
   }
 }
 

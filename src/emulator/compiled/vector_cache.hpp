@@ -1,6 +1,7 @@
-// The vectors that lie in the CPU's registers while eight lanes go through a segment. A vector is
-// half of the eight lanes of an 8-byte register, or all of a 4-byte one. Vectors that were computed
-// are written to the frame when their place is needed, or at the end.
+// The vectors that lie in the CPU's registers while a strip goes through a segment: eight lanes, or
+// sixteen with AVX-512. A vector is half of the strip's lanes of an 8-byte register, or all of a
+// 4-byte one. Vectors that were computed are written to the frame when their place is needed, or at
+// the end.
 #pragma once
 
 #include <array>
@@ -15,6 +16,13 @@ namespace tilescope::emulator::compiled {
 
 /// Free for the steps of one operation.
 inline constexpr int kScratch = 13, kScratch2 = 14, kScratch3 = 15;
+/// Mask registers: for the steps of one operation, the upper half of a vector's lanes by their
+/// width, and the lanes that have had a NaN.
+inline constexpr int kMask = 1, kMask2 = 2, kUpperWords = 3, kUpperLongs = 4, kNanMask = 7;
+/// 4-byte lanes of a strip.
+inline int strip_lanes(const Assembler& assembler) {
+  return assembler.strip_bytes() / 4;
+}
 
 /// A vector: of a register, or of the number in a slot.
 struct VectorName {
@@ -29,7 +37,7 @@ struct VectorName {
 class VectorCache {
  public:
   VectorCache(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes)
-      : a_(assembler), plan_(plan), shapes_(shapes) {}
+      : a_(assembler), plan_(plan), shapes_(shapes), lanes_(strip_lanes(assembler)) {}
 
   /// NaNs of results that nothing but code behind the segment reads become the chip's one when all
   /// strips are done, in end_nans(). One register gathers whether there are any.
@@ -40,15 +48,15 @@ class VectorCache {
   /// Writes what is needed behind the segment.
   void end_strip();
 
-  /// A ymm register with operand `i` of the item. `raw`: NaNs need not be the chip's one. It stays
-  /// until `release`.
+  /// A vector register with operand `i` of the item. `raw`: NaNs need not be the chip's one. It
+  /// stays until `release`.
   int use(const Item& item, std::size_t i, int half, bool raw);
   /// The same as the last operand of an instruction: its place in the frame where it lies there and
   /// is not read again soon. `at`: the number of the item.
   Source use_once(const Item& item, int at, std::size_t i, int half, bool raw);
-  /// A ymm register for result `i` that starts as operand `from`, and may take its place.
+  /// A vector register for result `i` that starts as operand `from`, and may take its place.
   int use_as_result(const Item& item, std::size_t from, std::size_t i, int half, bool raw);
-  /// A ymm register for result `i`. `raw`: its NaNs may be any.
+  /// A vector register for result `i`. `raw`: its NaNs may be any.
   int define(const Item& item, std::size_t i, int half, bool raw);
   void release();
 
@@ -67,18 +75,25 @@ class VectorCache {
   void load(const Item& item, std::size_t i, int half, int number);
   Place home(std::uint32_t reg, int half) const;
 
-  static constexpr int kVectors = 13;
-  static constexpr int kNans = 12;  ///< where NaNs are deferred: the lanes that have had one
+  static constexpr int kVectors = 32;
+  static constexpr int kNans =
+      12;  ///< with AVX2 the lanes that have had a NaN, where they are deferred
+  /// Whether vectors may lie in the register.
+  bool is_place(int number) const {
+    return number < kNans || (number == kNans && (a_.has_512() || !defers_)) ||
+           (number > kScratch3 && a_.has_512());
+  }
   Assembler& a_;
   const FunctionPlan& plan_;
   const ShapeTable& shapes_;
-  std::array<Entry, kVectors> entries_;
+  const int lanes_;                      ///< of a strip
+  std::array<Entry, kVectors> entries_;  ///< by the CPU's register
   int strip_ = 0;
-  int vectors_ = kVectors;               ///< that it uses
+  bool defers_ = false;
   std::vector<std::uint32_t> deferred_;  ///< registers, once for each time they were written
 };
 
-/// The lanes' differences as a constant, from lane `first` on.
+/// The lanes' differences as a constant, from lane `first` on: as many as a vector of a strip has.
 Place differences(Assembler& assembler, const LaneShape& shape, unsigned bytes, int first);
 
 /// Writes a register to the frame that is kept as a number, in `slot`, and a shape; null: uniform.
