@@ -15,6 +15,15 @@ Label Assembler::label() {
 }
 
 void Assembler::bind(Label label) {
+  constexpr std::uint8_t kJump = 0xe9;
+  if (!jumps_.empty() && jumps_.back().target == label.number && last_bound_ != code_.size()) {
+    const std::size_t displacement = jumps_.back().at;
+    if (displacement + 4 == code_.size() && code_[displacement - 1] == kJump) {
+      code_.resize(displacement - 1);
+      jumps_.pop_back();
+    }
+  }
+  last_bound_ = code_.size();
   labels_[label.number] = code_.size();
 }
 
@@ -135,6 +144,10 @@ void Assembler::shift_left(Gpr a, std::uint8_t by, unsigned bytes) {
 }
 void Assembler::shift_right(Gpr a, std::uint8_t by, unsigned bytes) {
   arithmetic(0xc1, 5, a, bytes, 1);
+  byte(by);
+}
+void Assembler::shift_right_signed(Gpr a, std::uint8_t by, unsigned bytes) {
+  arithmetic(0xc1, 7, a, bytes, 1);
   byte(by);
 }
 void Assembler::shift_by_cl(Gpr a, int kind, unsigned bytes) {

@@ -163,6 +163,7 @@ class Assembler {
 
   // --- places in the code ---
   Label label();
+  /// A jump to what follows it is left out.
   void bind(Label label);
   /// The place of a bound label, counted from the begin of the code.
   std::size_t offset(Label label) const { return labels_[label.number]; }
@@ -193,6 +194,7 @@ class Assembler {
   void and_constant(Gpr a, std::int32_t value, unsigned bytes);
   void shift_left(Gpr a, std::uint8_t by, unsigned bytes);
   void shift_right(Gpr a, std::uint8_t by, unsigned bytes);
+  void shift_right_signed(Gpr a, std::uint8_t by, unsigned bytes);
   void shift_by_cl(Gpr a, int kind, unsigned bytes);  ///< kind: 4 left, 5 right, 7 with the sign
   void sign_extend_32(Gpr to, Source from);           ///< to 64 bits
   void address(Gpr to, Place place);
@@ -248,6 +250,7 @@ class Assembler {
   bool has_512_;
   std::vector<std::uint8_t> code_;
   std::vector<std::size_t> labels_;
+  std::size_t last_bound_ = ~std::size_t{0};  ///< the place of the last label
   std::vector<Fixup> jumps_, constant_uses_;
   std::vector<std::string> constants_;
   std::map<std::string, std::uint32_t, std::less<>> constant_numbers_;

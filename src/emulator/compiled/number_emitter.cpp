@@ -1,22 +1,12 @@
 #include "emulator/compiled/number_emitter.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "emulator/compiled/runtime_calls.hpp"
 
 namespace tilescope::emulator::compiled {
-namespace {
-
-constexpr std::int64_t kCacheLine = 64;
-constexpr std::int64_t kMostPrefetched = 512;  // bytes: 16 of each lane
-
-}  // namespace
-
-GroupExtent extent_of(const AccessGroup& group, const ShapeTable& shapes) {
-  const ShapeExtent extent = shapes.extent(group.shape, group.address_bytes);
-  return {extent.low, group.highest - group.lowest + extent.high + group.bytes};
-}
 
 /// Bytes of a number: predicates have 4.
 unsigned NumberEmitter::bytes(const Item& item, std::size_t i) const {
@@ -24,12 +14,37 @@ unsigned NumberEmitter::bytes(const Item& item, std::size_t i) const {
 }
 
 void NumberEmitter::load(Gpr to, const Item& item, std::size_t i) {
-  const RegisterInfo& info = plan_.registers()[item.operation->in[i]];
-  if (info.kind == RegisterKind::constant) {
-    a_.mov_constant(to, info.width == 0 && info.bits != 0 ? 0xffffffffu : info.bits);
+  if (const std::optional<std::uint64_t> value = item.in_values[i]) {
+    if (to == rax) held_ = kNoSlot;
+    a_.mov_constant(to, bytes(item, i) == 8 ? *value : *value & 0xffffffffu);
   } else {
-    a_.mov(to, slot_place(item.in_slots[i]), bytes(item, i));
+    load_slot(to, item.in_slots[i], bytes(item, i));
   }
+}
+
+void NumberEmitter::load_slot(Gpr to, int slot, unsigned bytes) {
+  if (!holds(slot, bytes)) {
+    a_.mov(to, slot_place(slot), bytes);
+  } else if (to != rax) {
+    a_.mov(to, rax, bytes);
+  }
+  if (to == rax) held_ = kNoSlot;  // it is about to change
+}
+
+/// rax and rcx: the first two operands.
+void NumberEmitter::load_two(const Item& item) {
+  const bool second_first = !item.in_values[1] && holds(item.in_slots[1], bytes(item, 1));
+  for (const std::size_t i : {0, 1}) {
+    const std::size_t operand = second_first ? 1 - i : i;
+    load(operand == 0 ? rax : rcx, item, operand);
+  }
+}
+
+/// The slot's number is rax, from now on.
+void NumberEmitter::store_result(int slot, unsigned bytes) {
+  a_.store(slot_place(slot), rax, bytes);
+  held_ = slot;
+  held_bytes_ = bytes;
 }
 
 /// A number of 32 bits as one of 64.
@@ -91,15 +106,20 @@ void NumberEmitter::number(const Item& item) {
       arithmetic(item);
   }
   const unsigned width = plan_.registers()[item.operation->out[0]].width;
-  a_.store(slot_place(item.out_slots[0]), rax, std::max(width, 4u));
+  store_result(item.out_slots[0], std::max(width, 4u));
 }
 
 void NumberEmitter::arithmetic(const Item& item) {
   const Operation& operation = *item.operation;
   const unsigned width = std::max<unsigned>(operation.width, 4);
-  load(rax, item, 0);
+  if (with_constant(item)) return;
+  if (operation.act == Act::multiply_add) load(rdx, item, 2);
+  if (operation.in.size() > 1) {
+    load_two(item);
+  } else {
+    load(rax, item, 0);
+  }
   if (operation.flip) a_.complement(rax, 4);
-  if (operation.in.size() > 1) load(rcx, item, 1);
   if (operation.second_flip) a_.complement(rcx, 4);
   switch (operation.act) {
     case Act::add_constant:
@@ -112,11 +132,11 @@ void NumberEmitter::arithmetic(const Item& item) {
       a_.subtract(rax, rcx, width);
       break;
     case Act::multiply:
+      a_.multiply(rax, rcx, width);
+      break;
     case Act::multiply_add:
       a_.multiply(rax, rcx, width);
-      if (operation.act == Act::multiply) break;
-      load(rcx, item, 2);
-      a_.add(rax, rcx, width);
+      a_.add(rax, rdx, width);
       break;
     case Act::multiply_high:
       if (operation.is_signed) {
@@ -144,8 +164,36 @@ void NumberEmitter::arithmetic(const Item& item) {
     case Act::negate:
       a_.negate(rax, width);
       break;
-    default:  // move, narrow
+    case Act::narrow:
+      a_.mov(rax, rax, 4);
       break;
+    default:  // move
+      break;
+  }
+}
+
+/// Sums and products with a number that is known. False: it is another operation.
+bool NumberEmitter::with_constant(const Item& item) {
+  const Operation& operation = *item.operation;
+  const bool sum = operation.act == Act::add || operation.act == Act::subtract;
+  if ((!sum && operation.act != Act::multiply) || !item.in_values[1]) return false;
+  const std::uint64_t value = *item.in_values[1];
+  load(rax, item, 0);
+  if (sum) {
+    a_.add_constant(rax, operation.act == Act::add ? value : ~value + 1, operation.width);
+  } else {
+    multiply(value, operation.width);
+  }
+  return true;
+}
+
+/// rax *= value
+void NumberEmitter::multiply(std::uint64_t value, unsigned width) {
+  if (std::has_single_bit(value)) {
+    a_.shift_left(rax, static_cast<std::uint8_t>(std::countr_zero(value)), width);
+  } else {
+    a_.mov_constant(rcx, value);
+    a_.multiply(rax, rcx, width);
   }
 }
 
@@ -168,16 +216,24 @@ void NumberEmitter::check_no_wrap(ShapeNumber shape, bool is_signed) {
 }
 
 void NumberEmitter::wide_product(const Item& item) {
+  const bool is_signed = item.operation->is_signed;
   load_extended(rax, item, 0);
-  check_no_wrap(item.in_shapes[0], item.operation->is_signed);
-  if (item.in_shapes[1] != kUniform) {
-    load_extended(rax, item, 1);
-    check_no_wrap(item.in_shapes[1], item.operation->is_signed);
-    load_extended(rcx, item, 0);
+  check_no_wrap(item.in_shapes[0], is_signed);
+  if (const std::optional<std::uint64_t> value = item.in_values[1]) {
+    const auto word = static_cast<std::uint32_t>(*value);
+    multiply(is_signed ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(word)})
+                       : word,
+             8);
   } else {
-    load_extended(rcx, item, 1);
+    if (item.in_shapes[1] != kUniform) {
+      load_extended(rax, item, 1);
+      check_no_wrap(item.in_shapes[1], is_signed);
+      load_extended(rcx, item, 0);
+    } else {
+      load_extended(rcx, item, 1);
+    }
+    a_.multiply(rax, rcx, 8);
   }
-  a_.multiply(rax, rcx, 8);
   if (item.operation->act == Act::multiply_wide) return;
   load(rcx, item, 2);
   a_.add(rax, rcx, 8);
@@ -200,10 +256,14 @@ void NumberEmitter::no_sign(const Item& item) {
 void NumberEmitter::shift(const Item& item) {
   const Operation& operation = *item.operation;
   const unsigned bits = operation.width * 8u;
-  load(rax, item, 0);
-  load(rcx, item, 1);
   const bool left = operation.act == Act::shift_left;
-  if (item.spreads_sign) return no_sign(item);
+  if (item.spreads_sign) {
+    load(rax, item, 0);
+    return no_sign(item);
+  }
+  if (item.in_values[1])
+    return shift_by_constant(item, static_cast<std::uint32_t>(*item.in_values[1]));
+  load_two(item);
   if (!left && operation.is_signed) {
     a_.mov_constant(rdx, bits - 1);
     a_.compare(rcx, rdx, 4);
@@ -217,6 +277,22 @@ void NumberEmitter::shift(const Item& item) {
   a_.move_if(Condition::above_equal, rax, rdx, 8);
 }
 
+void NumberEmitter::shift_by_constant(const Item& item, std::uint32_t by) {
+  const Operation& operation = *item.operation;
+  const unsigned most = operation.width * 8u - 1;
+  load(rax, item, 0);
+  const auto amount = static_cast<std::uint8_t>(std::min(by, most));
+  if (operation.act == Act::shift_right && operation.is_signed) {
+    a_.shift_right_signed(rax, amount, operation.width);
+  } else if (by > most) {
+    a_.mov_constant(rax, 0);
+  } else if (operation.act == Act::shift_left) {
+    a_.shift_left(rax, amount, operation.width);
+  } else {
+    a_.shift_right(rax, amount, operation.width);
+  }
+}
+
 /// By 0 the quotient is all ones, and the remainder the dividend. By -1 the CPU's division would
 /// overflow.
 void NumberEmitter::divide(const Item& item) {
@@ -224,8 +300,7 @@ void NumberEmitter::divide(const Item& item) {
   const unsigned width = operation.width;
   const bool quotient = operation.act == Act::divide;
   const Label by_zero = a_.label(), by_minus_one = a_.label(), done = a_.label();
-  load(rax, item, 0);
-  load(rcx, item, 1);
+  load_two(item);
   a_.test(rcx, rcx, width);
   a_.jump(Condition::equal, by_zero);
   if (operation.is_signed) {
@@ -249,8 +324,7 @@ void NumberEmitter::divide(const Item& item) {
 
 void NumberEmitter::extreme(const Item& item) {
   const Operation& operation = *item.operation;
-  load(rax, item, 0);
-  load(rcx, item, 1);
+  load_two(item);
   a_.compare(rcx, rax, operation.width);
   const bool smaller = operation.act == Act::minimum;
   const Condition take = operation.is_signed ? (smaller ? Condition::less : Condition::greater)
@@ -264,8 +338,8 @@ void NumberEmitter::compare_extremes(const Item& item) {
   const unsigned width = operation.width;
   const std::size_t shaped = item.in_shapes[0] == kUniform ? 1 : 0;
   const ShapeExtent extent = shapes_.extent(item.in_shapes[shaped], width);
-  load(rax, item, shaped);
   load(rdx, item, 1 - shaped);
+  load(rax, item, shaped);
   const auto extreme = [&](Gpr to, std::int64_t difference) {
     a_.mov(to, rax, width);
     if (difference == 0) return;
@@ -291,97 +365,17 @@ void NumberEmitter::compare_extremes(const Item& item) {
 void NumberEmitter::compare(const Item& item) {
   if (item.one_for_all) return compare_extremes(item);
   const Operation& operation = *item.operation;
-  load(rax, item, 0);
-  load(rcx, item, 1);
+  load_two(item);
   a_.compare(rax, rcx, operation.width);
   a_.set(condition_of(operation), rax);
   a_.negate(rax, 4);
 }
 
 void NumberEmitter::select(const Item& item) {
-  load(rax, item, 0);
-  load(rcx, item, 1);
   load(rdx, item, 2);
+  load_two(item);
   a_.test(rdx, rdx, 4);
   a_.move_if(item.operation->flip ? Condition::not_equal : Condition::equal, rax, rcx, 8);
-}
-
-void NumberEmitter::check_group(const AccessGroup& group) {
-  const GroupExtent extent = extent_of(group, shapes_);
-  const Label retry = a_.label();
-  a_.bind(retry);
-  if (group.address_slot == kNoSlot) {
-    a_.mov_constant(rax, group.address);
-  } else {
-    a_.mov(rax, slot_place(group.address_slot), group.address_bytes);
-  }
-  a_.add_constant(rax, static_cast<std::uint64_t>(group.lowest), group.address_bytes);
-  if (group.bytes > 1) {
-    a_.test_low_byte(rax, static_cast<std::uint8_t>(group.bytes - 1));
-    a_.jump(Condition::not_equal, give_up_);
-  }
-  if (group.shared) {
-    // Lowest and highest byte, without wrapping around.
-    a_.address(rcx, at(rax, extent.end));
-    a_.address(rdx, at(rax, extent.low));
-    a_.mov(rsi, at(kState, offsetof(CompiledState, shared_bytes)), 8);
-    a_.compare(rcx, rsi, 8);
-    a_.jump(Condition::above, give_up_);
-    a_.compare(rdx, rsi, 8);
-    a_.jump(Condition::above, give_up_);
-    a_.add(rax, at(kState, offsetof(CompiledState, shared)), 8);
-  } else {
-    const Label miss = a_.label();
-    const auto member = [&](std::size_t offset) {
-      return at(kBounds, std::int64_t{group.bounds} * std::int64_t{sizeof(AccessBounds)} +
-                             static_cast<std::int64_t>(offset));
-    };
-    a_.address(rdx, at(rax, extent.low));
-    a_.mov(rcx, rdx, 8);
-    a_.subtract(rcx, member(offsetof(AccessBounds, begin)), 8);
-    a_.compare(rcx, member(offsetof(AccessBounds, limit)), 8);
-    a_.jump(Condition::above_equal, miss);
-    a_.add(rax, member(offsetof(AccessBounds, to_host)), 8);
-    misses_.push_back({&group, miss, retry});
-  }
-  a_.store(slot_place(group.pointer_slot), rax, 8);
-  // Stores wait for their cache lines one after the other; the lines come while loads wait for
-  // theirs.
-  if (!group.stored || group.shared || extent.end - extent.low > kMostPrefetched) return;
-  for (std::int64_t line = extent.low; line < extent.end; line += kCacheLine) {
-    a_.prefetch_written(at(rax, line));
-  }
-}
-
-/// rdx: the lowest address.
-void NumberEmitter::emit_misses() {
-  for (const Miss& miss : misses_) {
-    a_.bind(miss.enter);
-    const GroupExtent extent = extent_of(*miss.group, shapes_);
-    a_.vzeroupper();
-    a_.mov(rdi, kState, 8);
-    a_.mov_constant(rsi, miss.group->bounds);
-    a_.mov_constant(rcx, static_cast<std::uint64_t>(extent.end - extent.low));
-    a_.mov_constant(r8, miss.group->constant ? 1 : 0);
-    a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&find_bounds));
-    a_.call(rax);
-    a_.test(rax, rax, 4);
-    a_.jump(Condition::not_equal, miss.retry);
-    a_.jump(give_up_);
-  }
-}
-
-/// A load through an address that all lanes share.
-void NumberEmitter::load_memory(const Item& item) {
-  const AccessGroup& group = segment_.groups[static_cast<std::size_t>(item.group)];
-  const Operation& operation = *item.operation;
-  a_.mov(rcx, slot_place(group.pointer_slot), 8);
-  for (std::size_t i = 0; i < operation.out.size(); ++i) {
-    const std::int64_t offset =
-        operation.code->offset - group.lowest + static_cast<std::int64_t>(i) * operation.width;
-    a_.mov(rax, at(rcx, offset), operation.width);
-    a_.store(slot_place(item.out_slots[i]), rax, operation.width);
-  }
 }
 
 }  // namespace tilescope::emulator::compiled

@@ -39,6 +39,14 @@ class NumberEmitter {
   void check_no_wrap(ShapeNumber shape, bool is_signed);
   void load(Gpr to, const Item& item, std::size_t i);
   void load_extended(Gpr to, const Item& item, std::size_t i);
+  void load_slot(Gpr to, int slot, unsigned bytes);
+  void store_result(int slot, unsigned bytes);
+  void load_two(const Item& item);
+  bool holds(int slot, unsigned bytes) const { return slot == held_ && bytes == held_bytes_; }
+  bool with_constant(const Item& item);
+  void multiply(std::uint64_t value, unsigned width);
+  void shift_by_constant(const Item& item, std::uint32_t by);
+  void load_address(const AccessGroup& group);
   void check_group(const AccessGroup& group);
   void load_memory(const Item& item);
   unsigned bytes(const Item& item, std::size_t i) const;
@@ -53,6 +61,8 @@ class NumberEmitter {
   const Segment& segment_;
   Label give_up_, parted_;
   std::vector<Miss> misses_;
+  int held_ = kNoSlot;       ///< the slot whose number rax has
+  unsigned held_bytes_ = 0;  ///< of that number; the rest of rax is zero
 };
 
 /// The extent of a group's addresses around its pointer: the lowest and one past the highest byte.

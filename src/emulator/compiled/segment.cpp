@@ -61,6 +61,7 @@ void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way, 
     const bool has_slot =
         shape != kNoShape && plan_.registers()[reg].kind != RegisterKind::constant;
     item.in_shapes.push_back(shape);
+    item.in_values.push_back(rules_.value(facts, reg));
     item.in_slots.push_back(!has_slot                ? kNoSlot
                             : slots_[reg] != kNoSlot ? slots_[reg]
                                                      : static_cast<int>(reg));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "emulator/compiled/facts.hpp"
@@ -41,6 +42,7 @@ struct Item {
   /// By operand: the slot of its number, or kNoSlot: constants and vectors.
   std::vector<int> in_slots;
   std::vector<ShapeNumber> in_shapes;
+  std::vector<std::optional<std::uint64_t>> in_values;  ///< numbers that are known now
   std::vector<int> in_next;    ///< the next use behind this one: an item, kAtEnd or kNever
   std::vector<int> out_slots;  ///< kNoSlot for vectors
   std::vector<int> out_next;

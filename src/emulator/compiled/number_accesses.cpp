@@ -1,0 +1,106 @@
+// The checks of a segment's accesses, and loads through addresses that all lanes share.
+#include <cstddef>
+
+#include "emulator/compiled/number_emitter.hpp"
+#include "emulator/compiled/runtime_calls.hpp"
+
+namespace tilescope::emulator::compiled {
+namespace {
+
+constexpr std::int64_t kCacheLine = 64;
+constexpr std::int64_t kMostPrefetched = 512;  // bytes: 16 of each lane
+
+}  // namespace
+
+GroupExtent extent_of(const AccessGroup& group, const ShapeTable& shapes) {
+  const ShapeExtent extent = shapes.extent(group.shape, group.address_bytes);
+  return {extent.low, group.highest - group.lowest + extent.high + group.bytes};
+}
+
+/// rax: the address of lane 0 with the lowest offset.
+void NumberEmitter::load_address(const AccessGroup& group) {
+  if (group.address_slot == kNoSlot) {
+    held_ = kNoSlot;
+    a_.mov_constant(rax, group.address);
+  } else {
+    load_slot(rax, group.address_slot, group.address_bytes);
+  }
+  a_.add_constant(rax, static_cast<std::uint64_t>(group.lowest), group.address_bytes);
+}
+
+void NumberEmitter::check_group(const AccessGroup& group) {
+  const GroupExtent extent = extent_of(group, shapes_);
+  const Label retry = a_.label();
+  load_address(group);
+  if (group.bytes > 1) {
+    a_.test_low_byte(rax, static_cast<std::uint8_t>(group.bytes - 1));
+    a_.jump(Condition::not_equal, give_up_);
+  }
+  if (group.shared) {
+    // Lowest and highest byte, without wrapping around.
+    a_.address(rcx, at(rax, extent.end));
+    a_.address(rdx, at(rax, extent.low));
+    a_.mov(rsi, at(kState, offsetof(CompiledState, shared_bytes)), 8);
+    a_.compare(rcx, rsi, 8);
+    a_.jump(Condition::above, give_up_);
+    a_.compare(rdx, rsi, 8);
+    a_.jump(Condition::above, give_up_);
+    a_.add(rax, at(kState, offsetof(CompiledState, shared)), 8);
+  } else {
+    const Label miss = a_.label();
+    a_.bind(retry);
+    const auto member = [&](std::size_t offset) {
+      return at(kBounds, std::int64_t{group.bounds} * std::int64_t{sizeof(AccessBounds)} +
+                             static_cast<std::int64_t>(offset));
+    };
+    a_.address(rdx, at(rax, extent.low));
+    a_.mov(rcx, rdx, 8);
+    a_.subtract(rcx, member(offsetof(AccessBounds, begin)), 8);
+    a_.compare(rcx, member(offsetof(AccessBounds, limit)), 8);
+    a_.jump(Condition::above_equal, miss);
+    a_.add(rax, member(offsetof(AccessBounds, to_host)), 8);
+    misses_.push_back({&group, miss, retry});
+  }
+  store_result(group.pointer_slot, 8);
+  // Stores wait for their cache lines one after the other; the lines come while loads wait for
+  // theirs.
+  if (!group.stored || group.shared || extent.end - extent.low > kMostPrefetched) return;
+  for (std::int64_t line = extent.low; line < extent.end; line += kCacheLine) {
+    a_.prefetch_written(at(rax, line));
+  }
+}
+
+/// rdx: the lowest address.
+void NumberEmitter::emit_misses() {
+  for (const Miss& miss : misses_) {
+    a_.bind(miss.enter);
+    held_ = kNoSlot;
+    const GroupExtent extent = extent_of(*miss.group, shapes_);
+    a_.vzeroupper();
+    a_.mov(rdi, kState, 8);
+    a_.mov_constant(rsi, miss.group->bounds);
+    a_.mov_constant(rcx, static_cast<std::uint64_t>(extent.end - extent.low));
+    a_.mov_constant(r8, miss.group->constant ? 1 : 0);
+    a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&find_bounds));
+    a_.call(rax);
+    a_.test(rax, rax, 4);
+    a_.jump(Condition::equal, give_up_);
+    load_address(*miss.group);
+    a_.jump(miss.retry);
+  }
+}
+
+/// A load through an address that all lanes share.
+void NumberEmitter::load_memory(const Item& item) {
+  const AccessGroup& group = segment_.groups[static_cast<std::size_t>(item.group)];
+  const Operation& operation = *item.operation;
+  load_slot(rcx, group.pointer_slot, 8);
+  for (std::size_t i = 0; i < operation.out.size(); ++i) {
+    const std::int64_t offset =
+        operation.code->offset - group.lowest + static_cast<std::int64_t>(i) * operation.width;
+    a_.mov(rax, at(rcx, offset), operation.width);
+    store_result(item.out_slots[i], operation.width);
+  }
+}
+
+}  // namespace tilescope::emulator::compiled
