@@ -118,6 +118,7 @@ class Warp {
   bool force_collective(Worker& worker);
   /// All 32 lanes of the running path run a warp instruction that names no other lanes.
   void run_together(Worker& worker, const Code& code);
+  void announce_sync(const Code& code, LaneMask mask, LaneMask members);
   /// Lists where lanes wait, for reports.
   void list_stuck(std::vector<StuckLanes>& stuck) const;
 

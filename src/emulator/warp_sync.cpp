@@ -129,15 +129,18 @@ void Warp::exchange(Worker& worker, const Code& code, LaneMask mask, const Frame
   }
 }
 
+/// Tells the observers of order that lanes of the warp meet.
+void Warp::announce_sync(const Code& code, LaneMask mask, LaneMask members) {
+  const WarpSync event{code.id, index_, static_cast<WarpOperation>(code.access), members, mask};
+  for (const auto& slot : block_->observers()) {
+    if ((slot.events & kOrder) != 0) slot.observer->warp_sync(event);
+  }
+}
+
 void Warp::run_collective(Worker& worker, const Code& code, const Frame& frame, LaneMask mask,
                           LaneMask members) {
   Context& w = worker.context;
-  if ((w.events & kOrder) != 0) {
-    const WarpSync event{code.id, index_, static_cast<WarpOperation>(code.access), members, mask};
-    for (const auto& slot : block_->observers()) {
-      if ((slot.events & kOrder) != 0) slot.observer->warp_sync(event);
-    }
-  }
+  if ((w.events & kOrder) != 0) announce_sync(code, mask, members);
   bind(worker, frame);
   w.mask = mask;
   w.members = members;

@@ -220,17 +220,13 @@ void RegionEmitter::together(std::uint32_t b, const RegisterSet& live) {
     call(reinterpret_cast<std::uint64_t>(&run_together), operation, before);
     return;
   }
-  const Label unwatched = a_.label(), behind = a_.label();
+  const Label unwatched = a_.label();
   settle(before);
   skip_if_unwatched(unwatched);
-  later([this, unwatched, behind, &code, by, control] {
-    a_.bind(unwatched);
-    ShuffleEmitter(a_, code, static_cast<std::uint32_t>(*by), static_cast<std::uint32_t>(*control))
-        .emit();
-    a_.jump(behind);
-  });
-  call(reinterpret_cast<std::uint64_t>(&run_together), operation, before);
-  a_.bind(behind);
+  call(reinterpret_cast<std::uint64_t>(&announce_together), operation, {});
+  a_.bind(unwatched);
+  ShuffleEmitter(a_, code, static_cast<std::uint32_t>(*by), static_cast<std::uint32_t>(*control))
+      .emit();
 }
 
 /// Leaves the region unless the instruction names all lanes.

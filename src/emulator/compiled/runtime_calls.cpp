@@ -58,6 +58,10 @@ void run_together(CompiledState* state, const Code* code) {
   state->context->warp->run_together(*state->worker, *code);
 }
 
+void announce_together(CompiledState* state, const Code* code) {
+  state->context->warp->announce_sync(*code, kAllLanes, kAllLanes);
+}
+
 void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry) {
   if (entry->place == kNoPlace) {
     state->used->push_back({group, static_cast<std::uint32_t>(entry - state->sums)});

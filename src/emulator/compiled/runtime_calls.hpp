@@ -24,6 +24,9 @@ void run_lanes(CompiledState* state, const Code* code, std::uint32_t bounds);
 /// Runs a warp instruction of all lanes.
 void run_together(CompiledState* state, const Code* code);
 
+/// Tells the observers of order of a warp instruction of all lanes.
+void announce_together(CompiledState* state, const Code* code);
+
 /// An access of the group is the first in its entry, or in a lower place: tells the observers.
 void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry);
 

@@ -56,7 +56,7 @@ void RaceChecker::access_simply(Now& now, const LaneCells& cells, std::uint64_t 
     page->touch(offset, count * cells.unit);
     if (page->by_rows) {
       if (access_row(now, cells, run, in_run, count, verb, *page, offset / 4)) return;
-      page->use_cells();
+      if (cells.unit != 1) page->use_cells();  // to bytes it goes at once
     }
     if (cells.unit == 1 && !page->by_bytes) page->split();
     now.bytes = page->by_bytes ? 1 : 4;

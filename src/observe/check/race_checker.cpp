@@ -74,10 +74,10 @@ void RaceChecker::access(const emulator::Access& access, const LaneCells& cells,
       page = open(now.address, changed, shadow);
     }
     if (page == nullptr) continue;
-    page->use_cells();
     const auto offset = static_cast<std::uint32_t>(now.address % ShadowPage::kBytes);
     page->touch(offset, cells.unit);
     if (cells.unit == 1 && !page->by_bytes) page->split();
+    page->use_cells();
     if (!page->by_bytes) {
       now.bytes = 4;
       touch(*page, offset / 4, now, verb);
