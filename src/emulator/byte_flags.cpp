@@ -22,7 +22,7 @@ void for_words(std::uint64_t offset, std::uint64_t bytes, Visit visit) {
 
 }  // namespace
 
-bool ByteFlags::all(std::uint64_t offset, std::uint64_t bytes) const {
+bool ByteFlags::all_words(std::uint64_t offset, std::uint64_t bytes) const {
   bool all = true;
   for_words(offset, bytes, [&](std::uint64_t word, std::uint64_t mask) {
     all = all && (words_[word] & mask) == mask;

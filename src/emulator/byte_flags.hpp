@@ -23,11 +23,17 @@ class ByteFlags {
   /// Takes the flags of [from_offset, from_offset + bytes). `from` is another object.
   void copy(std::uint64_t offset, const ByteFlags& from, std::uint64_t from_offset,
             std::uint64_t bytes);
-  bool all(std::uint64_t offset, std::uint64_t bytes) const;
+  bool all(std::uint64_t offset, std::uint64_t bytes) const {
+    const std::uint64_t first = offset % 64;
+    if (bytes == 0 || first + bytes > 64) return all_words(offset, bytes);
+    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - bytes) << first;
+    return (words_[offset / 64] & mask) == mask;
+  }
   bool any(std::uint64_t offset, std::uint64_t bytes) const;
   std::uint64_t count(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
+  bool all_words(std::uint64_t offset, std::uint64_t bytes) const;
   void change(std::uint64_t offset, std::uint64_t bytes, bool value);
   /// 64 flags from `offset` on; those past the end are off.
   std::uint64_t word_at(std::uint64_t offset) const;

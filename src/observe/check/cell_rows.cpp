@@ -41,14 +41,20 @@ bool RowAccess::remember(CellRow& row, const RowEvent& now) const {
   return true;
 }
 
+/// False, and nothing done, if cells differ.
 bool RowAccess::read(CellRow& row, const RowEvent& now) const {
+  const RowEvent first = row.first, second = row.second;
   if (!precedes(row.write, now, second_ == 0) || !remember(row, now)) return false;
   if (second_ == 0 || (!same_warp(row.first, now) && !same_warp(row.second, now))) return true;
   RowEvent again = now;
   again.lanes = now.lanes.higher(second_);
-  return remember(row, again);
+  if (remember(row, again)) return true;
+  row.first = first;
+  row.second = second;
+  return false;
 }
 
+/// The same.
 bool RowAccess::write(CellRow& row, const RowEvent& now) const {
   if (!precedes(row.write, now, true) || !precedes(row.first, now, true) ||
       !precedes(row.second, now, true)) {
@@ -58,16 +64,15 @@ bool RowAccess::write(CellRow& row, const RowEvent& now) const {
   return true;
 }
 
-/// change(row, event) for all rows if it does not fail for any, which it tells by a copy.
+/// change(row, event) for all rows if it does not fail for any, which it tells of several rows by
+/// copies.
 template <class Change>
 bool RowAccess::change(CellRows& rows, std::uint32_t begin, std::uint32_t end,
                        Change change) const {
   const auto [first, last] = rows.cover(begin, end);
   if (first == nullptr) return false;
   if (last - first == 1) {
-    CellRow copy = *first;
-    if (!change(copy, now_)) return false;
-    *first = copy;
+    if (!change(*first, now_)) return false;
   } else {
     for (const CellRow* row = first; row != last; ++row) {
       CellRow copy = *row;

@@ -73,6 +73,7 @@ class RowList {
   /// Makes rows of exactly the cells from `from` to `to` of it, new ones where there are none.
   /// Returns the first and the end of them, or nulls if there is no room.
   std::pair<Row*, Row*> cover(std::uint32_t from, std::uint32_t to) {
+    if (count_ == 0 || rows_[count_ - 1].end <= from) return append(from, to);
     Row* at = const_cast<Row*>(first_behind(from));
     if (at != end() && at->begin == from && at->end == to) [[likely]]
       return {at, at + 1};
@@ -102,8 +103,8 @@ class RowList {
     for (Row* at = first + 1; at <= last; ++at) {
       if (to->end == at->begin && at->continues(*to)) {
         to->end = at->end;
-      } else {
-        *++to = *at;
+      } else if (++to != at) {
+        *to = *at;
       }
     }
     if (to == last) return;
@@ -116,6 +117,15 @@ class RowList {
     const Row* at = begin();
     while (at != end() && at->end <= cell) ++at;
     return at;
+  }
+  std::pair<Row*, Row*> append(std::uint32_t from, std::uint32_t to) {
+    if (count_ == kMost) return {nullptr, nullptr};
+    Row* const at = end();
+    *at = {};
+    at->begin = static_cast<std::uint8_t>(from);
+    at->end = static_cast<std::uint8_t>(to);
+    ++count_;
+    return {at, at + 1};
   }
   bool insert(Row* at, const Row& row) {
     if (count_ == kMost) return false;
@@ -133,8 +143,8 @@ class RowList {
     return true;
   }
 
+  std::uint32_t count_ = 0;  // beside the first row in memory
   std::array<Row, kMost> rows_;
-  std::uint32_t count_ = 0;
 };
 
 /// As Cell, without atomics.

@@ -88,12 +88,13 @@ void CheckBlock::end_block(bool complete) {
     async_->leave(rank_, complete);
     launch_.async->leave(cluster_, async_);
   }
-  for (std::uint32_t w = 0; w < copies_.size(); ++w) {
+  for (std::uint32_t w = 0; has_copied_ && w < copies_.size(); ++w) {
     for (const Copy& copy : copies_[w].pending) {
       races_.finish_copy(copy.address, copy.bytes, w, copy.lane, shared_);
     }
     copies_[w] = {};
   }
+  has_copied_ = false;
   pending_reads_.finish(block_, undefined_);
   launch_.summary.add(block_, global_, lone_stores_, order_.block_start());
   lone_stores_.clear();

@@ -177,6 +177,7 @@ class CheckBlock : public emulator::BlockObserver {
   std::uint64_t blocks_seen_ = 0;
   std::vector<const emulator::Allocation*> found_last_;  ///< by instruction; null: none
   std::vector<WarpCopies> copies_;
+  bool has_copied_ = false;      ///< since the block began
   bool copies_pending_ = false;  ///< some may be
   /// Address and bytes that the lanes of the present cp.async read.
   std::array<std::pair<std::uint64_t, std::uint32_t>, emulator::kWarpSize> copy_sources_{};

@@ -29,7 +29,7 @@ void CheckBlock::begin_copies(const Access& target) {
          {order_.time(), AccessTag::of(target.instruction, target.warp, static_cast<int>(lane),
                                        Strength::plain)}});
   }
-  copies_pending_ = true;
+  has_copied_ = copies_pending_ = true;
   copy_sources_ = {};
 }
 
@@ -53,6 +53,7 @@ void CheckBlock::check_copy_sources(const Access& access) {
 
 void CheckBlock::async_group(const emulator::AsyncGroup& group) {
   WarpCopies& copies = copies_[group.warp];
+  has_copied_ = true;
   if (group.pending < 0) {
     for (LaneMask m = group.mask; m != 0; m &= m - 1) {
       ++copies.committed[static_cast<std::size_t>(std::countr_zero(m))];

@@ -4,6 +4,12 @@
 
 namespace tilescope::observe {
 
+namespace {
+
+constexpr std::size_t kAhead = 4;  ///< pages that are fetched meanwhile
+
+}  // namespace
+
 GridSummary::GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program,
                          const std::vector<AccessRole>& roles, std::uint64_t most_bytes)
     : roles_(roles), most_bytes_(most_bytes) {
@@ -65,15 +71,25 @@ bool GridSummary::split(Page& page) {
 void GridSummary::add(std::uint64_t block, const GlobalShadow& shadow, const LoneStores& stores,
                       std::uint32_t block_start) {
   stores_.add(block, stores);
+  Region* of = nullptr;
+  Shelf* shelf = nullptr;
+  std::unique_lock<std::mutex> lock;
   for (ShadowPage* const touched : shadow.pages()) {
-    Region* of = region(touched->base + touched->low);
-    if (of == nullptr || touched->high == 0) continue;
+    if (touched->high == 0) continue;
+    const std::uint64_t address = touched->base + touched->low;
+    if (of == nullptr || address - of->begin >= of->bytes) of = region(address);
+    if (of == nullptr) continue;
     const std::uint64_t number = touched->base / ShadowPage::kBytes;
-    const std::lock_guard lock(locks_[number % locks_.size()]);
-    std::unique_ptr<Page>& page = of->pages[number - of->begin / ShadowPage::kBytes];
-    if (!page) {
+    Shelf& its = shelves_[number / Shelf::kTogether % shelves_.size()];
+    if (shelf != &its) {
+      if (lock) lock.unlock();
+      lock = std::unique_lock(its.lock);
+      shelf = &its;
+    }
+    Page*& page = of->pages[number - of->begin / ShadowPage::kBytes];
+    if (page == nullptr) {
       if (!take_memory(sizeof(Page))) continue;
-      page = std::make_unique<Page>();
+      page = shelf->add();
     }
     if (touched->by_bytes && !page->by_bytes && !split(*page)) continue;
     add_page(static_cast<std::uint32_t>(block), *touched, block_start, *page);
@@ -228,6 +244,13 @@ std::uint64_t GridSummary::Page::contended(WayPair of) const {
   return words;
 }
 
+/// Asks for the parts of a page that tell what it has.
+void GridSummary::prefetch(const Page* page) {
+  if (page == nullptr) return;
+  __builtin_prefetch(page);
+  for (const TouchRows& rows : page->rows) __builtin_prefetch(&rows);
+}
+
 void GridSummary::find_races(const StoreValues& values, const WildThreads& wild, RaceLog& races,
                              VolatileRaces& volatile_races) const {
   constexpr WayPair kRacing[] = {
@@ -262,13 +285,18 @@ void GridSummary::find_races(const StoreValues& values, const WildThreads& wild,
   for (const Region& region : regions_) {
     const std::uint64_t start = region.begin / ShadowPage::kBytes * ShadowPage::kBytes;
     for (std::size_t p = 0; p < region.pages.size(); ++p) {
-      const Page* page = region.pages[p].get();
+      if (p + kAhead < region.pages.size()) prefetch(region.pages[p + kAhead]);
+      const Page* page = region.pages[p];
       if (page == nullptr) continue;
       // A page that is only read costs no walk over its cells, nor does one of a single block.
       if (!page->is_written() || page->has_one_block()) continue;
       of_page.clear();
+      std::uint32_t present = 0;  // one bit for each way
+      for (std::uint32_t way = 0; way < ways; ++way) {
+        present |= std::uint32_t{page->has(static_cast<Way>(way))} << way;
+      }
       for (const WayPair& pair : kRacing) {
-        if (page->has(pair.first) && page->has(pair.second)) of_page.push_back(pair);
+        if ((present >> pair.first & present >> pair.second & 1u) != 0) of_page.push_back(pair);
       }
       if (of_page.empty()) continue;
       const std::uint32_t unit = ShadowPage::kBytes / page->cells();
@@ -287,7 +315,7 @@ void GridSummary::find_races(const StoreValues& values, const WildThreads& wild,
 bool GridSummary::written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const {
   const Region* of = region(address);
   if (of == nullptr) return true;
-  const Page* page = of->pages[address / ShadowPage::kBytes - of->begin / ShadowPage::kBytes].get();
+  const Page* page = of->pages[address / ShadowPage::kBytes - of->begin / ShadowPage::kBytes];
   if (page == nullptr) return false;
   const std::uint64_t offset = address % ShadowPage::kBytes;
   const auto cell = static_cast<std::uint32_t>(page->by_bytes ? offset : offset / 4);
@@ -302,7 +330,7 @@ bool GridSummary::written_by_other(std::uint64_t address, std::uint64_t block, b
 bool GridSummary::anything_written() const {
   return std::any_of(regions_.begin(), regions_.end(), [](const Region& region) {
     return std::any_of(region.pages.begin(), region.pages.end(),
-                       [](const auto& page) { return page && page->is_written(); });
+                       [](const Page* page) { return page != nullptr && page->is_written(); });
   });
 }
 

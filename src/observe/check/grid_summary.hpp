@@ -137,7 +137,21 @@ class GridSummary {
   };
   struct Region {
     std::uint64_t begin, bytes;
-    std::vector<std::unique_ptr<Page>> pages;
+    std::vector<Page*> pages;  ///< null: not touched
+  };
+  /// Pages of neighbouring numbers, which mostly come after each other, and the lock for them.
+  struct Shelf {
+    static constexpr std::uint64_t kTogether = 16;
+    std::mutex lock;
+    std::vector<std::unique_ptr<std::array<Page, kTogether>>> pages;
+    std::size_t left = 0;  ///< of the last pages
+    Page* add() {
+      if (left == 0) {
+        pages.push_back(std::make_unique_for_overwrite<std::array<Page, kTogether>>());
+        left = kTogether;
+      }
+      return &(*pages.back())[kTogether - left--];
+    }
   };
 
   Region* region(std::uint64_t address);
@@ -147,6 +161,7 @@ class GridSummary {
   void add_page(std::uint32_t block, ShadowPage& shadow, std::uint32_t block_start, Page& page);
   bool add_plain(std::uint32_t block, ShadowPage& shadow, std::uint32_t block_start, Page& page);
   bool make_touches(Page& page, Way way);
+  static void prefetch(const Page* page);
   void note_row(Page& page, Way way, const CellRow& row, std::uint32_t block,
                 const RowEvent& event);
   /// False, and `overflowed`, when the records would take more memory than they may.
@@ -168,7 +183,7 @@ class GridSummary {
   std::vector<bool> exchanges_;  ///< by instruction: atomics that do not build on the old value
   std::vector<Region> regions_;
   GridStores stores_;
-  std::array<std::mutex, 64> locks_;  ///< by page
+  std::array<Shelf, 64> shelves_;
   std::uint64_t most_bytes_;
   std::atomic<std::uint64_t> bytes_used_{0};
   std::atomic<bool> overflowed_{false};
@@ -191,7 +206,7 @@ template <class Visit>
 void GridSummary::visit_contacts(std::uint64_t address, std::uint32_t bytes, Visit visit) const {
   const Region* of = region(address);
   if (of == nullptr) return;
-  const Page* page = of->pages[address / ShadowPage::kBytes - of->begin / ShadowPage::kBytes].get();
+  const Page* page = of->pages[address / ShadowPage::kBytes - of->begin / ShadowPage::kBytes];
   if (page == nullptr) return;
   const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
   const std::uint32_t unit = ShadowPage::kBytes / page->cells();
@@ -202,7 +217,7 @@ template <class Visit>
 void GridSummary::for_contacts(Visit visit) const {
   for (const Region& region : regions_) {
     for (std::size_t p = 0; p < region.pages.size(); ++p) {
-      const Page* page = region.pages[p].get();
+      const Page* page = region.pages[p];
       if (page == nullptr) continue;
       const std::uint64_t start = (region.begin / ShadowPage::kBytes + p) * ShadowPage::kBytes;
       const std::uint32_t unit = ShadowPage::kBytes / page->cells();
@@ -218,7 +233,7 @@ template <class Visit>
 void GridSummary::for_written(Visit visit) const {
   for (const Region& region : regions_) {
     for (std::size_t p = 0; p < region.pages.size(); ++p) {
-      const Page* page = region.pages[p].get();
+      const Page* page = region.pages[p];
       if (page == nullptr || !page->is_written()) continue;
       const std::uint64_t start = (region.begin / ShadowPage::kBytes + p) * ShadowPage::kBytes;
       if (page->is_written_in_rows()) {

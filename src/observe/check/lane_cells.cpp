@@ -4,6 +4,14 @@
 #include <bit>
 
 namespace tilescope::observe {
+namespace {
+
+/// As std::has_single_bit, which is a call where the compiler may not count bits.
+bool is_power_of_two(std::size_t value) {
+  return value != 0 && (value & (value - 1)) == 0;
+}
+
+}  // namespace
 
 void LaneCells::learn(const emulator::Access& access) {
   pattern = access.pattern;
@@ -14,6 +22,7 @@ void LaneCells::learn(const emulator::Access& access) {
   unit = bytes % 4 == 0 ? 4 : 1;
   const std::uint64_t base = base_address(access);
   cells.clear();
+  bool ascending = true;
   for (emulator::LaneMask m = access.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const emulator::LaneMask bit = emulator::LaneMask{1} << lane;
@@ -23,25 +32,12 @@ void LaneCells::learn(const emulator::Access& access) {
       if (!cells.empty() && cells.back().offset == offset) {
         cells.back().lanes |= bit;
       } else {
+        ascending = ascending && (cells.empty() || cells.back().offset < offset);
         cells.push_back({offset, bit});
       }
     }
   }
-  const auto before = [](const TouchedCell& a, const TouchedCell& b) {
-    return a.offset < b.offset;
-  };
-  if (!std::is_sorted(cells.begin(), cells.end(), before)) {
-    std::sort(cells.begin(), cells.end(), before);
-  }
-  std::size_t last = 0;
-  for (std::size_t i = 1; i < cells.size(); ++i) {
-    if (cells[i].offset == cells[last].offset) {
-      cells[last].lanes |= cells[i].lanes;
-    } else {
-      cells[++last] = cells[i];
-    }
-  }
-  cells.resize(last + 1);
+  if (!ascending) sort_cells();
   runs.clear();
   for (const TouchedCell& cell : cells) {
     if (!runs.empty() && runs.back().offset + runs.back().bytes == cell.offset) {
@@ -59,13 +55,28 @@ void LaneCells::learn(const emulator::Access& access) {
   if (access.space == emulator::Space::global) find_run_lanes();
 }
 
+/// In ascending order, each once.
+void LaneCells::sort_cells() {
+  std::sort(cells.begin(), cells.end(),
+            [](const TouchedCell& a, const TouchedCell& b) { return a.offset < b.offset; });
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    if (cells[i].offset == cells[last].offset) {
+      cells[last].lanes |= cells[i].lanes;
+    } else {
+      cells[++last] = cells[i];
+    }
+  }
+  cells.resize(last + 1);
+}
+
 void LaneCells::find_lanes() {
-  collides = std::any_of(cells.begin(), cells.end(),
-                         [](const TouchedCell& cell) { return !std::has_single_bit(cell.lanes); });
+  collides = false;
   first_lanes_.resize(cells.size() + 2 * kAround, kNoLane);
   second_lanes_.resize(cells.size() + 2 * kAround, kNoLane);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const emulator::LaneMask rest = cells[i].lanes & (cells[i].lanes - 1);
+    collides = collides || rest != 0;
     first_lanes_[kAround + i] = static_cast<std::uint32_t>(std::countr_zero(cells[i].lanes)) << 2;
     second_lanes_[kAround + i] =
         rest == 0 ? kNoLane : static_cast<std::uint32_t>(std::countr_zero(rest)) << 2;
@@ -89,13 +100,12 @@ LaneCells::RunLanes LaneCells::lanes_in_order(std::size_t first, std::size_t cou
   while (alike < count && lane(alike) == lane(0)) ++alike;
   std::uint16_t shift = LaneOrder::kOne;
   if (alike < count) {
-    shift =
-        static_cast<std::uint16_t>(std::bit_width(alike) - (std::has_single_bit(alike) ? 1 : 0));
+    shift = static_cast<std::uint16_t>(std::bit_width(alike) - (is_power_of_two(alike) ? 1 : 0));
     // The first lane may have fewer words in the run than the others.
     std::size_t next = alike;
     while (next < count && lane(next) == lane(alike)) ++next;
     const std::size_t of_next = next - alike;
-    if (next < count && std::has_single_bit(of_next)) {
+    if (next < count && is_power_of_two(of_next)) {
       shift = static_cast<std::uint16_t>(std::bit_width(of_next) - 1);
     }
   }

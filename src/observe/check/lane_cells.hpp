@@ -54,6 +54,7 @@ struct LaneCells {
   }
 
  private:
+  void sort_cells();
   void find_lanes();
   void find_run_lanes();
   RunLanes lanes_in_order(std::size_t first, std::size_t count) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "observe/check/race_checker.hpp"
 
@@ -203,10 +204,12 @@ bool RaceChecker::quieten(ShadowPage& page) const {
 bool RaceChecker::may_log(std::span<const Run> runs, std::uint64_t base,
                           SharedShadow& shadow) const {
   const std::uint32_t epoch = order_.epoch();
+  std::uint64_t looked_at = ~std::uint64_t{0};
   for (const Run& run : runs) {
     const std::uint64_t begin = base + static_cast<std::uint64_t>(run.offset);
     const std::uint64_t last = (begin + run.bytes - 1) / ShadowPage::kBytes;
     for (std::uint64_t p = begin / ShadowPage::kBytes; p <= last; ++p) {
+      if (std::exchange(looked_at, p) == p) continue;
       ShadowPage& page = *shadow.page(p * ShadowPage::kBytes);
       if (page.quiet != epoch && !quieten(page)) return false;
     }
