@@ -68,8 +68,7 @@ void CheckBlock::known_accesses(const emulator::KnownAccesses& known) {
     if (logged && plan.is_load(i)) continue;
     const emulator::KnownAccess& access = known.group.accesses[i];
     const std::uint64_t base = known.address(access);
-    if (only_races && access.space == Space::global && access.kind == AccessKind::load &&
-        !launch_.roles[access.instruction].is_special() &&
+    if (only_races && plan.is_plain_load(i) &&
         finds_values(access.instruction, plan.cells(i), base)) {
       races_.load(access.instruction, known.warp, plan.cells(i), base, global_);
       continue;
@@ -292,12 +291,22 @@ const emulator::Allocation* CheckBlock::read_from(emulator::InstructionId load,
 /// Whether all bytes of a load of global memory held values when the launch began.
 bool CheckBlock::finds_values(emulator::InstructionId load, const LaneCells& cells,
                               std::uint64_t base) {
-  return launch_.all_initialised ||
-         std::all_of(cells.runs.begin(), cells.runs.end(), [&](const Run& run) {
-           const std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
-           const emulator::Allocation* in = read_from(load, address);
-           return in == nullptr || in->initialised(address - in->address(), run.bytes);
-         });
+  if (launch_.all_initialised) return true;
+  const emulator::Allocation* last = found_last_[load];
+  if (last != nullptr && !cells.runs.empty()) {
+    const Run& highest = cells.runs.back();
+    const std::uint64_t begin = base + static_cast<std::uint64_t>(cells.runs.front().offset);
+    const std::uint64_t end = base + static_cast<std::uint64_t>(highest.offset) + highest.bytes;
+    if (last->fully_initialised() && begin >= last->address() &&
+        end <= last->address() + last->bytes()) {
+      return true;
+    }
+  }
+  return std::all_of(cells.runs.begin(), cells.runs.end(), [&](const Run& run) {
+    const std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
+    const emulator::Allocation* in = read_from(load, address);
+    return in == nullptr || in->initialised(address - in->address(), run.bytes);
+  });
 }
 
 void CheckBlock::check_global_contents(const Access& access, const LaneCells& cells) {

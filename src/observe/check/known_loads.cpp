@@ -26,12 +26,14 @@ std::vector<Run> joined(std::vector<Run> runs) {
 
 KnownPlan::KnownPlan(const emulator::KnownGroup& group, std::vector<const LaneCells*> cells,
                      const std::vector<AccessRole>& roles, std::uint64_t& number)
-    : cells_(std::move(cells)), is_load_(cells_.size()) {
+    : cells_(std::move(cells)), is_load_(cells_.size()), is_plain_load_(cells_.size()) {
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const emulator::KnownAccess& access = group.accesses[i];
-    is_load_[i] = access.space == emulator::Space::shared &&
-                  access.kind == emulator::AccessKind::load && cells_[i]->unit == 4 &&
-                  !roles[access.instruction].is_special();
+    if (access.kind != emulator::AccessKind::load || roles[access.instruction].is_special()) {
+      continue;
+    }
+    is_load_[i] = access.space == emulator::Space::shared && cells_[i]->unit == 4;
+    is_plain_load_[i] = access.space == emulator::Space::global;
   }
   find_stretches(group, number);
 }
@@ -45,7 +47,7 @@ void KnownPlan::find_stretches(const emulator::KnownGroup& group, std::uint64_t&
   for (std::uint32_t base = 0; base < group.bases.size(); ++base) {
     KnownLoads::Stretch stretch{};
     for (std::size_t i = 0; i < cells_.size(); ++i) {
-      if (!is_load_[i] || group.accesses[i].base != base) continue;
+      if (!is_load(i) || group.accesses[i].base != base) continue;
       for (const Run& run : cells_[i]->runs) {
         stretch.runs.push_back({run.offset + offset(i), run.bytes});
       }
@@ -64,7 +66,7 @@ void KnownPlan::find_stretches(const emulator::KnownGroup& group, std::uint64_t&
     loads_.stretches.push_back(std::move(stretch));
   }
   for (std::size_t i = 0; i < cells_.size(); ++i) {
-    if (!is_load_[i]) continue;
+    if (!is_load(i)) continue;
     const emulator::KnownAccess& access = group.accesses[i];
     loads_.loads.push_back(
         {access.instruction, cells_[i], stretch_of[access.base], offset(i) - begins[access.base]});

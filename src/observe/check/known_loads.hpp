@@ -41,7 +41,9 @@ class KnownPlan {
   const LaneCells& cells(std::size_t access) const { return *cells_[access]; }
   /// Those that the log may take if the order is simple.
   const KnownLoads& loads() const { return loads_; }
-  bool is_load(std::size_t access) const { return is_load_[access]; }
+  bool is_load(std::size_t access) const { return is_load_[access] != 0; }
+  /// A load of global memory of which nothing special can be said.
+  bool is_plain_load(std::size_t access) const { return is_plain_load_[access] != 0; }
   /// Not all of them are among loads().
   bool has_others() const { return loads_.loads.size() < cells_.size(); }
 
@@ -49,7 +51,8 @@ class KnownPlan {
   void find_stretches(const emulator::KnownGroup& group, std::uint64_t& number);
 
   std::vector<const LaneCells*> cells_;  ///< by access
-  std::vector<bool> is_load_;            ///< by access
+  // By access; bytes, which are quicker to read than bits.
+  std::vector<std::uint8_t> is_load_, is_plain_load_;
   KnownLoads loads_;
 };
 
