@@ -58,7 +58,7 @@ int main() {
 CURED = STEPS.replace("threadIdx.x + 32", "threadIdx.x")
 
 
-class LongPrograms(program.ProgramTest):
+class LongPrograms(program.SameFolderTest):
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,7 +1,9 @@
 """The command under test, in a folder of its own. Shared by the tests in this folder."""
 
+import atexit
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -67,6 +69,19 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(result.err, "tilescope: " + message + "\n")
         self.assertEqual(result.code, code)
         self.assertEqual(result.out, "")
+
+
+PLACE = tempfile.TemporaryDirectory(prefix="tilescope.")
+atexit.register(PLACE.cleanup)
+
+
+class SameFolderTest(ProgramTest):
+    """The fresh folders have one name, so that equal programs of several tests are compiled once."""
+
+    def setUp(self):
+        self.folder = os.path.join(PLACE.name, "work")
+        os.mkdir(self.folder)
+        self.addCleanup(shutil.rmtree, self.folder)
 
 
 def has_gpu():

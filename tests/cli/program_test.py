@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
 """
 
 
-class Programs(program.ProgramTest):
+class Programs(program.SameFolderTest):
     def write(self, name, text, executable=False):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text)
