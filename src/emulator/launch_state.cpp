@@ -90,9 +90,9 @@ LaunchState::LaunchState(const LaunchSetup& setup)
   constexpr std::uint64_t kRecursiveStack = 64 * 1024;
   local_stride_ = program().recursive() ? kRecursiveStack : program().local_bytes_per_thread();
   local_stride_ += program().needs().alloca_stack ? kRecursiveStack : 0;
-  images_.resize(std::size_t{frame_bytes_} * info_.warps_per_block + 64);
+  images_ = allocate_aligned(std::size_t{frame_bytes_} * info_.warps_per_block);
   for (std::uint32_t warp = 0; warp < info_.warps_per_block; ++warp) {
-    std::uint8_t* image = images_.data() + std::size_t{warp} * frame_bytes_;
+    std::uint8_t* image = images_.get() + std::size_t{warp} * frame_bytes_;
     std::memcpy(image, kernel.image.data(), frame_bytes_);
     for (const SpecialUse& use : kernel.specials) {
       if (!depends_on_block(use.special)) fill_special(setup_, info_, use, image, warp, 0, 0);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/aligned_bytes.hpp"
 #include "emulator/compiled_code.hpp"
 #include "emulator/context.hpp"
 #include "emulator/launch_schedule.hpp"
@@ -68,7 +69,7 @@ class LaunchState {
   std::uint64_t local_stride() const { return local_stride_; }
   /// The initial registers of a kernel's warp, except the block's index.
   const std::uint8_t* frame_image(std::uint32_t warp) const {
-    return images_.data() + std::size_t{warp} * frame_bytes_;
+    return images_.get() + std::size_t{warp} * frame_bytes_;
   }
   /// Fills the registers that depend on the block, in the frames of all its warps. `kept`: they
   /// hold those of an earlier block.
@@ -142,7 +143,7 @@ class LaunchState {
   std::vector<std::uint32_t> observer_events_;
   std::uint32_t frame_bytes_ = 0;
   std::uint64_t local_stride_ = 0;
-  std::vector<std::uint8_t> images_;
+  AlignedBytes images_;
   std::vector<SpecialUse> block_specials_;  ///< of the kernel
 
   unsigned threads_ = 1;

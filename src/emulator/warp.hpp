@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/aligned_bytes.hpp"
 #include "emulator/compiled_code.hpp"
 #include "emulator/context.hpp"
 #include "emulator/program.hpp"
@@ -24,13 +25,6 @@ namespace tilescope::emulator {
 class Block;
 class Schedule;
 struct Worker;
-
-struct FreeAligned {
-  void operator()(std::uint8_t* p) const;
-};
-using AlignedBytes = std::unique_ptr<std::uint8_t[], FreeAligned>;
-/// Allocates bytes, 64-byte aligned and uninitialised.
-AlignedBytes allocate_aligned(std::size_t bytes);
 
 /// An activation of a function.
 struct Frame {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "emulator/block.hpp"
@@ -16,15 +15,6 @@ namespace {
 constexpr std::uint32_t kSpinsBeforeBreak = 64;
 
 }  // namespace
-
-void FreeAligned::operator()(std::uint8_t* p) const {
-  ::operator delete[](p, std::align_val_t{64});
-}
-
-AlignedBytes allocate_aligned(std::size_t bytes) {
-  return AlignedBytes(static_cast<std::uint8_t*>(
-      ::operator new[](std::max<std::size_t>(bytes, 64), std::align_val_t{64})));
-}
 
 void Warp::join(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers) {
   block_ = &block;
