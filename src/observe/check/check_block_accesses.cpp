@@ -152,7 +152,7 @@ bool CheckBlock::note_loads(const KnownLoads& loads, const emulator::KnownAccess
     const std::uint64_t start = known.address(known.group.accesses[stretch.access]) -
                                 static_cast<std::uint64_t>(stretch.offset);
     if (start + stretch.extent > launch_.info.reserved_shared_begin ||
-        !races_.may_log(stretch.runs, start, shared_) ||
+        !races_.may_log(stretch.near, start, shared_) ||
         !stays_filled(stretch.number, stretch.runs, start)) {
       return false;
     }

@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "observe/check/shadow_page.hpp"
+
 namespace tilescope::observe {
 namespace {
 
-/// Intervals in ascending order; those that touch or overlap become one.
-std::vector<Run> joined(std::vector<Run> runs) {
+/// Intervals in ascending order; those that touch or overlap, or have so few bytes between them,
+/// become one.
+std::vector<Run> joined(std::vector<Run> runs, std::uint32_t between) {
   std::sort(runs.begin(), runs.end(),
             [](const Run& a, const Run& b) { return a.offset < b.offset; });
   std::vector<Run> all;
   for (const Run& run : runs) {
     const std::int64_t end = run.offset + run.bytes;
-    if (all.empty() || all.back().offset + all.back().bytes < run.offset) {
+    if (all.empty() || all.back().offset + all.back().bytes + between < run.offset) {
       all.push_back(run);
     } else if (Run& last = all.back(); last.offset + last.bytes < end) {
       last.bytes = static_cast<std::uint32_t>(end - last.offset);
@@ -54,9 +57,10 @@ void KnownPlan::find_stretches(const emulator::KnownGroup& group, std::uint64_t&
       stretch.access = static_cast<std::uint32_t>(i);
     }
     if (stretch.runs.empty()) continue;
-    stretch.runs = joined(std::move(stretch.runs));
+    stretch.runs = joined(std::move(stretch.runs), 0);
     const std::int64_t begin = stretch.runs.front().offset;
     for (Run& run : stretch.runs) run.offset -= begin;
+    stretch.near = joined(stretch.runs, ShadowPage::kBytes - 1);
     const Run& last = stretch.runs.back();
     stretch.extent = static_cast<std::uint32_t>(last.offset + last.bytes);
     stretch.offset = offset(stretch.access) - begin;

@@ -27,6 +27,7 @@ struct KnownLoads {
     std::int64_t offset;
     std::uint32_t extent;   ///< bytes from the begin to the end
     std::vector<Run> runs;  ///< from the begin on
+    std::vector<Run> near;  ///< the same, with gaps in which no page of records lies
   };
   std::vector<Load> loads;
   std::vector<Stretch> stretches;
