@@ -12,6 +12,9 @@
 
 namespace tilescope::observe {
 
+/// Of memory whose records lie together: a ShadowPage.
+inline constexpr std::uint32_t kPageBytes = 256;
+
 class CellRecords {
  public:
   static constexpr std::uint32_t kTogether = 8;

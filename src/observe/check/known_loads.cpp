@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "observe/check/shadow_page.hpp"
+#include "observe/check/cell_records.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -60,7 +60,7 @@ void KnownPlan::find_stretches(const emulator::KnownGroup& group, std::uint64_t&
     stretch.runs = joined(std::move(stretch.runs), 0);
     const std::int64_t begin = stretch.runs.front().offset;
     for (Run& run : stretch.runs) run.offset -= begin;
-    stretch.near = joined(stretch.runs, ShadowPage::kBytes - 1);
+    stretch.near = joined(stretch.runs, kPageBytes - 1);
     const Run& last = stretch.runs.back();
     stretch.extent = static_cast<std::uint32_t>(last.offset + last.bytes);
     stretch.offset = offset(stretch.access) - begin;

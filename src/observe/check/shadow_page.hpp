@@ -16,7 +16,7 @@ namespace tilescope::observe {
 /// 256 bytes of memory: 64 cells of a word, or, once single bytes have been accessed, 256 cells of
 /// a byte.
 struct ShadowPage {
-  static constexpr std::uint32_t kBytes = 256;
+  static constexpr std::uint32_t kBytes = kPageBytes;
   static constexpr std::uint32_t kWords = kBytes / 4;
 
   std::uint64_t base = 0;  ///< address of the first byte
