@@ -187,6 +187,8 @@ class Kernel {
     virtual std::vector<KernelParameter> parameters() const = 0;
     virtual std::vector<KernelVariable> variables() const { return {}; }
     virtual Module module() const;
+    /// Fills in those attributes that take long to find, when they are asked for.
+    virtual void find_attributes() {}
     std::string name;
     KernelAttributes attributes;
   };
@@ -195,7 +197,10 @@ class Kernel {
   explicit Kernel(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   const std::string& name() const { return state_->name; }
-  const KernelAttributes& attributes() const { return state_->attributes; }
+  const KernelAttributes& attributes() const {
+    state_->find_attributes();
+    return state_->attributes;
+  }
   /// In declaration order. Parses the compiled code on every call, so keep the result.
   std::vector<KernelParameter> parameters() const { return state_->parameters(); }
   /// The variables that it reads or writes. Calls through function pointers are not followed.

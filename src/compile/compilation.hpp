@@ -17,12 +17,13 @@ struct Compilation {
   std::vector<std::string> include_directories;
   std::vector<std::pair<std::string, std::string>> headers;  ///< name and text, for #include
   std::vector<std::string> extra_options;
+  bool machine_code = true;  ///< without, NVRTC takes about two thirds of the time
 };
 
 /// NVRTC's output for it.
 struct Program {
   std::string ptx;
-  std::string cubin;        ///< machine code, an ELF image
+  std::string cubin;        ///< machine code, an ELF image; empty where none was asked for
   std::string kernel_name;  ///< the kernel's (mangled) name in both
   std::string log;          ///< warnings
   bool from_cache = false;

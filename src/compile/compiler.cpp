@@ -18,8 +18,14 @@
 namespace tilescope::compile {
 namespace {
 
+/// "sm_90a", or without machine code "compute_90a".
+std::string target_of(const Compilation& compilation) {
+  const std::string& name = compilation.architecture;
+  return compilation.machine_code ? name : "compute_" + name.substr(name.find('_') + 1);
+}
+
 std::vector<std::string> options_of(const Compilation& compilation) {
-  std::vector<std::string> options{"--gpu-architecture=" + compilation.architecture, "--std=c++17",
+  std::vector<std::string> options{"--gpu-architecture=" + target_of(compilation), "--std=c++17",
                                    "--generate-line-info"};
   for (const auto& [name, value] : compilation.defines) {
     options.push_back(value.empty() ? "-D" + name : fmt::format("-D{}={}", name, value));
@@ -110,10 +116,12 @@ class NvrtcProgram {
                                                     : std::string(log));
     }
     program.ptx = text(nvrtc_.ptx_size, nvrtc_.ptx);
-    std::size_t size = 0;
-    check(nvrtc_.cubin_size(program_, &size), "nvrtcGetCUBINSize");
-    program.cubin.resize(size);
-    check(nvrtc_.cubin(program_, program.cubin.data()), "nvrtcGetCUBIN");
+    if (compilation.machine_code) {
+      std::size_t size = 0;
+      check(nvrtc_.cubin_size(program_, &size), "nvrtcGetCUBINSize");
+      program.cubin.resize(size);
+      check(nvrtc_.cubin(program_, program.cubin.data()), "nvrtcGetCUBIN");
+    }
     if (!compilation.kernel.empty()) {
       const char* lowered = nullptr;
       check(nvrtc_.lowered_name(program_, compilation.kernel.c_str(), &lowered),

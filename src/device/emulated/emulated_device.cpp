@@ -9,7 +9,6 @@
 
 #include "base/symbol_names.hpp"
 #include "base/terminal.hpp"
-#include "compile/cubin.hpp"
 #include "device/loading/ptx_kernel.hpp"
 #include "emulator/tensor_map_image.hpp"
 #include "gpu/launch_limits.hpp"
@@ -246,7 +245,11 @@ void EmulatedDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t byte
 }
 
 Kernel EmulatedDevice::load(const KernelRequest& request) {
-  const compile::Program program = program_of(request, compiled_for(properties()));
+  const DeviceProperties gpu = compiled_for(properties());
+  // Only the resources that a kernel needs stand in machine code, and what the assembler refuses.
+  // Our own kernels are assembled when somebody asks for the first; tests assemble each of them.
+  const bool assembles_later = request.is_self_contained;
+  const compile::Program program = program_of(request, gpu, !assembles_later);
   // The user's PTX is named by its file, PTX compiled from CUDA C++ by its origin.
   const std::string file = request.language == SourceLanguage::ptx
                                ? request.source_name
@@ -257,12 +260,11 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
     ptx_[&module->loaded().module()] = program.ptx;
   }
   Kernel kernel = module->kernel(program.kernel_name);
-  if (!program.cubin.empty()) {
-    for (const compile::KernelResources& found : compile::kernel_resources(program.cubin)) {
-      if (found.name != program.kernel_name) continue;
-      kernel.state().attributes.registers_per_thread = found.registers;
-      kernel.state().attributes.local_bytes_per_thread = found.stack_bytes;
-    }
+  auto& loaded = static_cast<EmulatedKernel&>(kernel.state());
+  if (assembles_later) {
+    loaded.assemble = [request, gpu] { return program_of(request, gpu); };
+  } else if (!program.cubin.empty()) {
+    loaded.take_resources(program);
   }
   if (!request.kernel.empty() && request.kernel.front() != '(') {  // not a cast: an overload
     kernel.state().name = request.kernel;
@@ -289,9 +291,10 @@ Module EmulatedDevice::load_module(std::span<const PtxText> texts) {
 
 void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,
                             const KernelArguments& arguments, const Stream& stream) {
-  gpu::require_launchable(kernel.name(), launch, properties(),
-                          {.static_shared_bytes = kernel.attributes().static_shared_bytes,
-                           .max_threads_per_block = kernel.attributes().max_threads_per_block});
+  gpu::require_launchable(
+      kernel.name(), launch, properties(),
+      {.static_shared_bytes = kernel.state().attributes.static_shared_bytes,
+       .max_threads_per_block = kernel.state().attributes.max_threads_per_block});
   const Lock lock(mutex_);
   if (stream.value() == 0) return run(kernel, launch, arguments);
   queues_.enqueue(stream.value(), [=, this] { run(kernel, launch, arguments); });

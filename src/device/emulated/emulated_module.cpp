@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/symbol_names.hpp"
+#include "compile/cubin.hpp"
 #include "device/loading/ptx_kernel.hpp"
 
 namespace tilescope::device {
@@ -42,6 +43,21 @@ ModuleVariable EmulatedModule::variable(std::string_view name) const {
   const std::lock_guard lock(shared_->mutex);
   const emulator::Variable found = shared_->machine.variable(*loaded_, name);
   return {.address = found.address, .bytes = found.bytes, .managed = found.managed};
+}
+
+void EmulatedKernel::find_attributes() {
+  std::call_once(found_, [this] {
+    if (assemble) take_resources(assemble());
+    assemble = nullptr;
+  });
+}
+
+void EmulatedKernel::take_resources(const compile::Program& assembled) {
+  for (const compile::KernelResources& found : compile::kernel_resources(assembled.cubin)) {
+    if (found.name != entry) continue;
+    attributes.registers_per_thread = found.registers;
+    attributes.local_bytes_per_thread = found.stack_bytes;
+  }
 }
 
 std::vector<KernelParameter> EmulatedKernel::parameters() const {

@@ -1,6 +1,7 @@
 // A module on the emulated GPU, and its kernels.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -8,6 +9,7 @@
 #include <tilescope/device.hpp>
 #include <vector>
 
+#include "compile/compilation.hpp"
 #include "emulator/machine.hpp"
 
 namespace tilescope::device {
@@ -38,6 +40,9 @@ class EmulatedModule final : public Module::State,
 };
 
 struct EmulatedKernel final : Kernel::State {
+  void find_attributes() override;
+  /// Those that the kernel's machine code says: registers and local memory.
+  void take_resources(const compile::Program& assembled);
   std::vector<KernelParameter> parameters() const override;
   std::vector<KernelVariable> variables() const override;
   Module module() const override { return Module(owner); }
@@ -45,6 +50,11 @@ struct EmulatedKernel final : Kernel::State {
   std::shared_ptr<EmulatedModule> owner;
   std::shared_ptr<const emulator::Program> program;
   std::string entry;  ///< the kernel's name in the PTX
+  std::function<compile::Program()>
+      assemble;  ///< to machine code; empty if that is done or cannot be
+
+ private:
+  std::once_flag found_;
 };
 
 }  // namespace tilescope::device

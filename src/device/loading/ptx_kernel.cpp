@@ -182,7 +182,8 @@ bool uses_variables(std::string_view ptx) {
   return false;
 }
 
-compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu) {
+compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu,
+                            bool machine_code) {
   if (request.language == SourceLanguage::ptx) {
     const ptx::Module module = ptx::parse(request.source, request.source_name);
     compile::Program program;
@@ -198,7 +199,8 @@ compile::Program program_of(const KernelRequest& request, const DeviceProperties
        .defines = request.defines,
        .include_directories = request.include_directories,
        .headers = request.headers,
-       .extra_options = request.extra_options});
+       .extra_options = request.extra_options,
+       .machine_code = machine_code});
 }
 
 }  // namespace tilescope::device

@@ -26,8 +26,9 @@ std::vector<KernelVariable> variables_of(const ptx::Module& module, const ptx::F
 /// modules may; not for constants of the source, which it prints as variables that nothing names.
 bool uses_variables(std::string_view ptx);
 
-/// The program to load for `request` on a GPU: CUDA C++ compiled (PTX and machine code), or the
-/// request's own PTX, without machine code. `kernel_name` is the name in the PTX.
-compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu);
+/// The program to load for `request` on a GPU: CUDA C++ compiled, to PTX and, where it is wanted,
+/// machine code, or the request's own PTX alone. `kernel_name` is the name in the PTX.
+compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu,
+                            bool machine_code = true);
 
 }  // namespace tilescope::device
