@@ -4,8 +4,9 @@ MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-# make WERROR=ON TARGET: warnings are errors, as in .ci/run.
-settings := $(if $(WERROR),-DTILESCOPE_WERROR=$(WERROR))
+# make WERROR=ON TARGET: warnings are errors, as in .ci/run. LIGHT=ON: rooms that no test waits for
+# are compiled at -O1, for tests that run once; a later build without it compiles them again.
+settings := $(if $(WERROR),-DTILESCOPE_WERROR=$(WERROR)) -DTILESCOPE_LIGHT=$(or $(LIGHT),OFF)
 space := $(subst ,, )
 sanitized := build-sanitize$(if $(ROOMS),-rooms)
 # ctest's own summary is the last thing that a test run prints. Output of failed tests only.

@@ -30,9 +30,10 @@ foreach(target cudart cudart_per_thread)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PRIVATE tilescope tilescope_options tilescope_dependencies)
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET default)  # the script hides
-  tilescope_precompile(${target} ${target} ${tilescope_common_headers} <cuda_runtime_api.h>)
+  target_compile_options(${target} PRIVATE ${tilescope_light_options})
   tilescope_unite(${target})
 endforeach()
+tilescope_precompile(cudart cudart ${tilescope_common_headers} <cuda_runtime_api.h>)
 target_link_options(cudart PRIVATE "-Wl,--version-script=${cudart_script}" -Wl,--no-undefined
   -Wl,-Bsymbolic)
 set_target_properties(cudart PROPERTIES VERSION 13 SOVERSION 13

@@ -24,8 +24,8 @@ set(tilescope_common_headers <algorithm> <array> <bit> <cmath> <cstdint> <cstrin
 # instantiates its templates once, which saves most of the time that the command takes. The presets
 # ask for it. Turn it off (-DTILESCOPE_UNITY_BUILD=OFF) to change one file again and again.
 # Names in anonymous namespaces must differ within a folder. Some folders are left out: their files
-# have the same structure, on purpose, with the same private names; or each has options of its own.
-set(tilescope_separate_folders device/cuda operations/gemm/hopper ptx emulator)
+# have the same structure, on purpose, with the same private names.
+set(tilescope_separate_folders device/cuda operations/gemm/hopper)
 set(tilescope_batch_size 12)
 function(tilescope_unite target)
   if(NOT TILESCOPE_UNITY_BUILD)

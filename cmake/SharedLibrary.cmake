@@ -17,7 +17,8 @@ target_link_options(tilescope_shared PRIVATE "-Wl,--version-script=${capi_script
 if(NOT TILESCOPE_SANITIZE)
   target_link_options(tilescope_shared PRIVATE -Wl,--no-undefined)  # a sanitizer's are the program's
 endif()
-tilescope_precompile(tilescope_shared tilescope_shared ${tilescope_common_headers})
+target_compile_options(tilescope_shared PRIVATE ${tilescope_light_options})
+tilescope_unite(tilescope_shared)
 set_target_properties(tilescope_shared PROPERTIES OUTPUT_NAME tilescope EXPORT_NAME shared
   CXX_VISIBILITY_PRESET default  # the script hides
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}

@@ -1,6 +1,6 @@
 // The key of a lane kernel: the part of an instruction that selects code.
 //
-// The files of lanes/ are compiled once for each instruction set (see cmake/LaneKernels.cmake),
+// The files of lanes/ are compiled once for each instruction set (see cmake/Parts.cmake),
 // each time in a namespace of its own, and the best set for this CPU is chosen at start. To keep
 // code compiled for a newer CPU from being used elsewhere, they include nothing that defines
 // functions with external linkage (no containers, no algorithms), and all their own are static.

@@ -8,7 +8,7 @@ namespace tilescope::emulator {
 namespace {
 
 /// Extents of any GPU so far; so no product of them overflows.
-constexpr std::size_t kMostExtent = 1 << 18;
+constexpr std::size_t kMostTextureExtent = 1 << 18;
 constexpr std::size_t kMostLinear = std::size_t{1} << 32;
 
 void require_format(const TexelFormat& format) {
@@ -24,10 +24,10 @@ void require_format(const TexelFormat& format) {
 
 void require_array(const ArrayRequest& request) {
   require_format(request.format);
-  const auto fits = [](std::size_t extent) { return extent <= kMostExtent; };
+  const auto fits = [](std::size_t extent) { return extent <= kMostTextureExtent; };
   if (request.width == 0 || !fits(request.width) || !fits(request.height) || !fits(request.depth)) {
     throw usage_error("an array of {} x {} x {} elements: expected 1 to {} along each axis",
-                      request.width, request.height, request.depth, kMostExtent);
+                      request.width, request.height, request.depth, kMostTextureExtent);
   }
   if (request.cube && (request.width != request.height || request.depth == 0 ||
                        request.depth % 6 != 0 || (!request.layered && request.depth != 6))) {
@@ -83,8 +83,8 @@ Image TextureTable::image_in_memory(const TextureRequest& request) const {
   require_format(request.format);
   const std::size_t element = request.format.bytes();
   const bool rows = request.height != 0;
-  if (request.width == 0 || request.width > (rows ? kMostExtent : kMostLinear) ||
-      request.height > kMostExtent || (rows && request.pitch < request.width * element)) {
+  if (request.width == 0 || request.width > (rows ? kMostTextureExtent : kMostLinear) ||
+      request.height > kMostTextureExtent || (rows && request.pitch < request.width * element)) {
     throw usage_error("a texture of {} x {} elements with rows of {} bytes: too large or too small",
                       request.width, request.height, request.pitch);
   }

@@ -78,6 +78,9 @@ struct Source {
   Gpr reg = rax;
   Place place;
 };
+inline Source ymm(int number) {
+  return Source::ymm(number);
+}
 
 /// A vector instruction: the table of opcodes, prefix, REX.W, length (0: 128 bits, 1: 256, 2: 512),
 /// opcode. AVX-512 has its own form of most: the REX.W of that, the opcode where it differs, and

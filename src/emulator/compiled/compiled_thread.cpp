@@ -346,9 +346,9 @@ std::optional<std::uint32_t> chosen_patience() {
   return static_cast<std::uint32_t>(std::min(given, 1'000'000L));
 }
 
-class Code final : public CompiledCode {
+class ProgramCode final : public CompiledCode {
  public:
-  Code(const Program& program, AccessWatch watch) : program_(program, watch) {}
+  ProgramCode(const Program& program, AccessWatch watch) : program_(program, watch) {}
   std::unique_ptr<CompiledThread> thread(Worker& worker) override {
     return std::make_unique<Thread>(program_, worker, chosen_patience());
   }
@@ -364,7 +364,7 @@ namespace tilescope::emulator {
 
 std::shared_ptr<CompiledCode> make_compiled_code(const Program& program, AccessWatch watch) {
   if (lane_kernels("v3") == nullptr) return nullptr;
-  return std::make_shared<compiled::Code>(program, watch);
+  return std::make_shared<compiled::ProgramCode>(program, watch);
 }
 
 }  // namespace tilescope::emulator

@@ -7,10 +7,6 @@
 namespace tilescope::emulator::compiled {
 namespace {
 
-Source ymm(int number) {
-  return Source::ymm(number);
-}
-
 constexpr Gpr kMemory = rcx;  ///< what is added to an address for the host's
 constexpr int kWrong = 0, kFirst = 1, kLast = 2, kLanes = 3, kMore = 4;  // vectors
 

@@ -7,10 +7,6 @@
 namespace tilescope::emulator::compiled {
 namespace {
 
-Source ymm(int number) {
-  return Source::ymm(number);
-}
-
 constexpr std::uint8_t kAll = 0xff;
 constexpr std::ptrdiff_t kManyReals = 4;  ///< results that are only read behind a segment
 

@@ -2,14 +2,6 @@
 #include "emulator/compiled/strip_emitter.hpp"
 
 namespace tilescope::emulator::compiled {
-namespace {
-
-Source ymm(int number) {
-  return Source::ymm(number);
-}
-
-}  // namespace
-
 /// to: the upper half of the lanes.
 void StripEmitter::upper_half(int to, int from) {
   a_.strip(vextracti128, from, 0, ymm(to), 1);

@@ -9,10 +9,6 @@
 namespace tilescope::emulator::compiled {
 namespace {
 
-Source ymm(int number) {
-  return Source::ymm(number);
-}
-
 constexpr std::size_t kFarApart = 100;  ///< items: their vectors would not stay in registers
 
 bool are_apart(const std::int64_t* at_lane, int lanes, std::int64_t step) {

@@ -249,7 +249,7 @@ bool decode_bulk(FunctionDecoder& d, const ptx::Instruction& in, BulkKind kind, 
   return true;
 }
 
-bool decode_group(std::int64_t pending, bool read, Code& code) {
+bool decode_bulk_group(std::int64_t pending, bool read, Code& code) {
   code.offset = pending;
   code.aux = read ? 1 : 0;
   code.execute = bulk_group;
@@ -292,11 +292,11 @@ bool decode_bulk_prefetch(FunctionDecoder& d, const ptx::Instruction& in, Code& 
 }
 
 bool decode_bulk_commit(FunctionDecoder&, const ptx::Instruction&, Code& code) {
-  return decode_group(-1, false, code);
+  return decode_bulk_group(-1, false, code);
 }
 bool decode_bulk_wait(FunctionDecoder&, const ptx::Instruction& in, Code& code) {
-  return decode_group(static_cast<std::int64_t>(in.operands[0].bits), in.modifiers.has(Flag::read),
-                      code);
+  return decode_bulk_group(static_cast<std::int64_t>(in.operands[0].bits),
+                           in.modifiers.has(Flag::read), code);
 }
 
 }  // namespace tilescope::emulator

@@ -136,7 +136,7 @@ std::uint64_t convert_one(std::uint64_t bits, const Conversion& c) {
   return r;
 }
 
-std::uint64_t read(Context& w, std::uint32_t offset, unsigned bits, int lane) {
+std::uint64_t read_bits(Context& w, std::uint32_t offset, unsigned bits, int lane) {
   if (bits == 64) return r64(w, offset)[lane];
   const std::uint32_t v = r32(w, offset)[lane];
   return bits == 32 ? v : v & ((1u << bits) - 1);
@@ -156,7 +156,7 @@ void convert(Context& w, const Code& c) {
   const unsigned bits = ptx::bit_width(conversion.from);
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    write(w, c, lane, convert_one(read(w, c.a, bits, lane), conversion));
+    write(w, c, lane, convert_one(read_bits(w, c.a, bits, lane), conversion));
   }
 }
 
@@ -166,8 +166,8 @@ void convert_two(Context& w, const Code& c) {
   const unsigned from = ptx::bit_width(conversion.from), to = element_bits(conversion.to);
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const std::uint64_t upper = convert_one(read(w, c.a, from, lane), conversion);
-    const std::uint64_t lower = convert_one(read(w, c.b, from, lane), conversion);
+    const std::uint64_t upper = convert_one(read_bits(w, c.a, from, lane), conversion);
+    const std::uint64_t lower = convert_one(read_bits(w, c.b, from, lane), conversion);
     write(w, c, lane, upper << to | lower);
   }
 }
@@ -178,7 +178,7 @@ void convert_pair(Context& w, const Code& c) {
   const unsigned from = element_bits(conversion.from), to = element_bits(conversion.to);
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const std::uint64_t both = read(w, c.a, 2 * from, lane);
+    const std::uint64_t both = read_bits(w, c.a, 2 * from, lane);
     const std::uint64_t low = both & ((std::uint64_t{1} << from) - 1);
     write(w, c, lane, convert_one(both >> from, conversion) << to | convert_one(low, conversion));
   }

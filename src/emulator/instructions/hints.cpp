@@ -19,7 +19,7 @@ void fence(Context& w, const Code& c) {
   }
 }
 
-void tell(Context& w, auto&& event) {
+void tell_of_protocol(Context& w, auto&& event) {
   if ((w.events & kProtocol) == 0) return;
   for (const auto& slot : w.block->observers()) {
     if ((slot.events & kProtocol) != 0) event(*slot.observer);
@@ -28,7 +28,7 @@ void tell(Context& w, auto&& event) {
 
 // b: the ProxyFenceKind.
 void fence_proxy(Context& w, const Code& c) {
-  tell(w, [&](BlockObserver& observer) {
+  tell_of_protocol(w, [&](BlockObserver& observer) {
     observer.proxy_fence({c.id, w.warp_index, w.mask, static_cast<ProxyFenceKind>(c.b)});
   });
 }
@@ -45,7 +45,7 @@ void acquire_map(Context& w, const Code& c) {
       if (addresses[lane] == map) same |= LaneMask{1} << lane;
     }
     rest &= ~same;
-    tell(w, [&](BlockObserver& observer) {
+    tell_of_protocol(w, [&](BlockObserver& observer) {
       observer.proxy_fence({c.id, w.warp_index, same, ProxyFenceKind::tensor_map_acquire, map});
     });
   }
@@ -53,7 +53,7 @@ void acquire_map(Context& w, const Code& c) {
 
 // offset: the registers; aux: whether it takes some.
 void change_registers(Context& w, const Code& c) {
-  tell(w, [&](BlockObserver& observer) {
+  tell_of_protocol(w, [&](BlockObserver& observer) {
     observer.registers(
         {c.id, w.warp_index, w.mask, static_cast<std::uint32_t>(c.offset), c.aux != 0});
   });
@@ -61,7 +61,7 @@ void change_registers(Context& w, const Code& c) {
 
 // aux: whether it waits.
 void depend_on_grid(Context& w, const Code& c) {
-  tell(w, [&](BlockObserver& observer) {
+  tell_of_protocol(w, [&](BlockObserver& observer) {
     observer.grid_dependency({c.id, w.warp_index, w.mask, c.aux != 0});
   });
 }

@@ -11,7 +11,7 @@ namespace tilescope::emulator {
 namespace {
 
 // aux: alignment. c.bytes: width of the registers.
-std::uint64_t read(Context& w, std::uint32_t offset, unsigned bytes, int lane) {
+std::uint64_t read_bytes(Context& w, std::uint32_t offset, unsigned bytes, int lane) {
   return bytes == 8 ? r64(w, offset)[lane] : r32(w, offset)[lane];
 }
 void write_all(Context& w, const Code& c, std::uint64_t value) {
@@ -29,7 +29,7 @@ void take(Context& w, const Code& c) {
   Frame& frame = w.warp->running_frame();
   std::uint64_t wanted = 0;
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
-    wanted = std::max(wanted, read(w, c.a, c.bytes, std::countr_zero(m)));
+    wanted = std::max(wanted, read_bytes(w, c.a, c.bytes, std::countr_zero(m)));
   }
   const std::uint64_t at = (frame.local_top + c.aux - 1) / c.aux * c.aux;
   // Beyond the stack the address belongs to nothing, so accesses through it are reported.
@@ -46,7 +46,7 @@ void restore(Context& w, const Code& c) {
   // While lanes of the activation are elsewhere their memory must stay.
   if (w.mask != w.live) return;
   Frame& frame = w.warp->running_frame();
-  const std::uint64_t top = read(w, c.a, c.bytes, std::countr_zero(w.mask));
+  const std::uint64_t top = read_bytes(w, c.a, c.bytes, std::countr_zero(w.mask));
   if (top >= frame.local_base + frame.function->local_bytes) {
     frame.local_top = std::min(frame.local_top, top);
   }

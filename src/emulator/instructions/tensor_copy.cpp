@@ -19,11 +19,18 @@ using ptx::ReduceOp;
 using ptx::Type;
 
 // The operands in Code::list.
-enum Tensor : std::size_t { kShared, kMap, kBarrier, kBlocks, kCoordinates, kOffsets = 9 };
+enum Tensor : std::size_t {
+  kShared,
+  kMap,
+  kTensorBarrier,
+  kTensorBlocks,
+  kCoordinates,
+  kOffsets = 9
+};
 constexpr std::size_t kMostOffsets = 3;
 
 // Code::aux: the BulkKind, the rank from bit 8, the TensorMode from bit 12, the ReduceOp from 16.
-BulkKind kind_of(const Code& c) {
+BulkKind tensor_kind_of(const Code& c) {
   return static_cast<BulkKind>(c.aux & 0xff);
 }
 unsigned rank_of(const Code& c) {
@@ -73,7 +80,7 @@ const std::uint8_t* map_bytes(const BulkIssuer& issuer, std::uint64_t address) {
 std::string coordinates_problem(const BulkIssuer& issuer, const TensorMapImage& map) {
   for (std::size_t d = 0; d < map.rank; ++d) {
     const auto at = static_cast<std::int32_t>(value(issuer, kCoordinates + d));
-    if (at < 0 && kind_of(issuer.c) == BulkKind::store) {
+    if (at < 0 && tensor_kind_of(issuer.c) == BulkKind::store) {
       return fmt::format("coordinate {} is {}; stores and reductions take none below 0", d, at);
     }
     if (const std::int64_t begin = std::int64_t{at} * map.unit_bytes(); d == 0 && begin % 16 != 0) {
@@ -170,7 +177,7 @@ std::uintptr_t cut_to_allocation(const BulkIssuer& issuer, const TensorMapImage&
 BulkOperation operation_of(const BulkIssuer& issuer) {
   BulkOperation operation;
   operation.origin = issuer.origin();
-  operation.kind = kind_of(issuer.c);
+  operation.kind = tensor_kind_of(issuer.c);
   operation.reduce = reduction_of(issuer.c);
   operation.map = value(issuer, kMap);
   return operation;
@@ -189,7 +196,7 @@ std::optional<SharedTarget> box_in_shared(const BulkIssuer& issuer, const Tensor
 constexpr std::array<std::uint8_t, 8> kNan{0xf7, 0x7f, 0xf7, 0x7f, 0xf7, 0x7f, 0xf7, 0x7f};
 
 void load(const BulkIssuer& issuer) {
-  const auto barrier = issuer.barrier(value(issuer, kBarrier));
+  const auto barrier = issuer.barrier(value(issuer, kTensorBarrier));
   if (!barrier) return;
   BulkOperation operation = operation_of(issuer);
   operation.barrier_bytes = kAllBytes;
@@ -209,7 +216,7 @@ void load(const BulkIssuer& issuer) {
     }
   }
   std::optional<std::uint64_t> blocks;
-  if (has_bulk_value(issuer.c, kBlocks)) blocks = value(issuer, kBlocks);
+  if (has_bulk_value(issuer.c, kTensorBlocks)) blocks = value(issuer, kTensorBlocks);
   issuer.deliver(*barrier, blocks, std::move(operation));
 }
 
@@ -246,7 +253,7 @@ void prefetch(const BulkIssuer& issuer) {
 void copy_tensor(Context& w, const Code& c) {
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const BulkIssuer issuer{w, c, std::countr_zero(m)};
-    switch (kind_of(c)) {
+    switch (tensor_kind_of(c)) {
       case BulkKind::load:
         load(issuer);
         break;

@@ -25,12 +25,12 @@ struct Form {
   unsigned component;
 };
 
-std::uint32_t packed(const Form& f) {
+std::uint32_t packed_form(const Form& f) {
   return f.coordinates | (f.layered ? 4u : 0u) | (f.cube ? 8u : 0u) | (f.whole ? 16u : 0u) |
          (f.offsets ? 32u : 0u) | static_cast<std::uint32_t>(f.choice) << 8 |
          static_cast<std::uint32_t>(f.result) << 10 | f.component << 12;
 }
-Form unpacked(std::uint32_t aux) {
+Form unpacked_form(std::uint32_t aux) {
   return {aux & 3,
           (aux & 4) != 0,
           (aux & 8) != 0,
@@ -126,7 +126,7 @@ bool fits(const Form& form, const Image& image) {
 
 template <bool gathers>
 void run_texture(Context& w, const Code& c) {
-  const Form form = unpacked(c.aux);
+  const Form form = unpacked_form(c.aux);
   const bool observed = (w.events & kGlobalAccess) != 0;
   LaneObjects objects = resolve_objects(w, c, c.list[0], false, AccessKind::texture_load);
   drop_lanes(w, c, objects, c.list[0], AccessKind::texture_load,
@@ -237,7 +237,7 @@ bool decode_sampling(FunctionDecoder& d, const ptx::Instruction& in, bool gather
     if (!take(last, Type::s32, shape.count)) return false;
   }
   d.set_list(code, std::move(list));
-  code.aux = packed(form);
+  code.aux = packed_form(form);
   code.execute = gathers ? run_texture<true> : run_texture<false>;
   return true;
 }

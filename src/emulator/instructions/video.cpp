@@ -15,11 +15,11 @@ using ptx::Type;
 
 __extension__ using Wide = __int128;  // holds every product and sum of a vmad
 
-enum class Form : std::uint8_t { add, sub, absdiff, min, max, average, set, shl, shr };
+enum class VideoForm : std::uint8_t { add, sub, absdiff, min, max, average, set, shl, shr };
 
 /// One operation, kept in Code::list as plain numbers.
 struct Video {
-  Form form;
+  VideoForm form;
   unsigned parts;  ///< 1, 2 or 4 in a register
   bool signed_d, signed_a, signed_b;
   bool saturate;
@@ -74,23 +74,23 @@ bool holds(ptx::Compare compare, std::int64_t a, std::int64_t b) {
 
 std::int64_t evaluate(const Video& v, std::int64_t a, std::int64_t b) {
   switch (v.form) {
-    case Form::add:
+    case VideoForm::add:
       return a + b;
-    case Form::sub:
+    case VideoForm::sub:
       return a - b;
-    case Form::absdiff:
+    case VideoForm::absdiff:
       return a < b ? b - a : a - b;
-    case Form::min:
+    case VideoForm::min:
       return std::min(a, b);
-    case Form::max:
+    case VideoForm::max:
       return std::max(a, b);
-    case Form::average:
+    case VideoForm::average:
       return (a + b + (a + b >= 0 ? 1 : 0)) >> 1;  // halves away from zero
-    case Form::set:
+    case VideoForm::set:
       return holds(v.compare, a, b) ? 1 : 0;
-    case Form::shl:
+    case VideoForm::shl:
       return a * (std::int64_t{1} << (v.wraps ? b & 31 : std::min<std::int64_t>(b, 32)));
-    case Form::shr:
+    case VideoForm::shr:
       return a >> (v.wraps ? b & 31 : std::min<std::int64_t>(b, 32));
   }
   return 0;
@@ -153,7 +153,7 @@ std::uint32_t parallel(const Video& v, std::uint32_t a, std::uint32_t b, std::ui
 // list: the fields of Video; c.a, c.b, c.c the operands.
 void video(Context& w, const Code& code) {
   const std::uint32_t* l = code.list;
-  const Video v{static_cast<Form>(l[0]),
+  const Video v{static_cast<VideoForm>(l[0]),
                 l[1],
                 l[2] != 0,
                 l[3] != 0,
@@ -231,10 +231,10 @@ bool is_several(const Operand& operand) {
   return operand.selector >= Operand::Selector::bytes;
 }
 
-bool decode_video(FunctionDecoder& d, const ptx::Instruction& in, Form form, unsigned parts,
+bool decode_video(FunctionDecoder& d, const ptx::Instruction& in, VideoForm form, unsigned parts,
                   Code& code) {
   const ptx::Modifiers& m = in.modifiers;
-  const bool set = form == Form::set;
+  const bool set = form == VideoForm::set;
   // The comparison has no destination type.
   const Type to = set ? Type::u32 : m.types[0];
   const Type a = set ? m.types[0] : m.types[1], b = set ? m.types[1] : m.types[2];
@@ -300,28 +300,28 @@ bool decode_vmad(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   bool decode_##name(FunctionDecoder& d, const ptx::Instruction& in, Code& code) { \
     return decode_video(d, in, form, parts, code);                                 \
   }
-TILESCOPE_VIDEO(vadd, Form::add, 1)
-TILESCOPE_VIDEO(vadd2, Form::add, 2)
-TILESCOPE_VIDEO(vadd4, Form::add, 4)
-TILESCOPE_VIDEO(vsub, Form::sub, 1)
-TILESCOPE_VIDEO(vsub2, Form::sub, 2)
-TILESCOPE_VIDEO(vsub4, Form::sub, 4)
-TILESCOPE_VIDEO(vabsdiff, Form::absdiff, 1)
-TILESCOPE_VIDEO(vabsdiff2, Form::absdiff, 2)
-TILESCOPE_VIDEO(vabsdiff4, Form::absdiff, 4)
-TILESCOPE_VIDEO(vmin, Form::min, 1)
-TILESCOPE_VIDEO(vmin2, Form::min, 2)
-TILESCOPE_VIDEO(vmin4, Form::min, 4)
-TILESCOPE_VIDEO(vmax, Form::max, 1)
-TILESCOPE_VIDEO(vmax2, Form::max, 2)
-TILESCOPE_VIDEO(vmax4, Form::max, 4)
-TILESCOPE_VIDEO(vavrg2, Form::average, 2)
-TILESCOPE_VIDEO(vavrg4, Form::average, 4)
-TILESCOPE_VIDEO(vshl, Form::shl, 1)
-TILESCOPE_VIDEO(vshr, Form::shr, 1)
-TILESCOPE_VIDEO(vset, Form::set, 1)
-TILESCOPE_VIDEO(vset2, Form::set, 2)
-TILESCOPE_VIDEO(vset4, Form::set, 4)
+TILESCOPE_VIDEO(vadd, VideoForm::add, 1)
+TILESCOPE_VIDEO(vadd2, VideoForm::add, 2)
+TILESCOPE_VIDEO(vadd4, VideoForm::add, 4)
+TILESCOPE_VIDEO(vsub, VideoForm::sub, 1)
+TILESCOPE_VIDEO(vsub2, VideoForm::sub, 2)
+TILESCOPE_VIDEO(vsub4, VideoForm::sub, 4)
+TILESCOPE_VIDEO(vabsdiff, VideoForm::absdiff, 1)
+TILESCOPE_VIDEO(vabsdiff2, VideoForm::absdiff, 2)
+TILESCOPE_VIDEO(vabsdiff4, VideoForm::absdiff, 4)
+TILESCOPE_VIDEO(vmin, VideoForm::min, 1)
+TILESCOPE_VIDEO(vmin2, VideoForm::min, 2)
+TILESCOPE_VIDEO(vmin4, VideoForm::min, 4)
+TILESCOPE_VIDEO(vmax, VideoForm::max, 1)
+TILESCOPE_VIDEO(vmax2, VideoForm::max, 2)
+TILESCOPE_VIDEO(vmax4, VideoForm::max, 4)
+TILESCOPE_VIDEO(vavrg2, VideoForm::average, 2)
+TILESCOPE_VIDEO(vavrg4, VideoForm::average, 4)
+TILESCOPE_VIDEO(vshl, VideoForm::shl, 1)
+TILESCOPE_VIDEO(vshr, VideoForm::shr, 1)
+TILESCOPE_VIDEO(vset, VideoForm::set, 1)
+TILESCOPE_VIDEO(vset2, VideoForm::set, 2)
+TILESCOPE_VIDEO(vset4, VideoForm::set, 4)
 #undef TILESCOPE_VIDEO
 
 }  // namespace tilescope::emulator
