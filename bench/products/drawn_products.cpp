@@ -51,6 +51,20 @@ std::string text_of(const Form& form) {
   return text;
 }
 
+Form parse_form(std::string_view text) {
+  constexpr int forms = 32;
+  for (int bits = 0; bits < forms; ++bits) {
+    const Form form{.a_transposed = (bits & 1) != 0,
+                    .b_transposed = (bits & 2) != 0,
+                    .c_by_columns = (bits & 4) != 0,
+                    .adds_c = (bits & 8) != 0,
+                    .has_bias = (bits & 16) != 0};
+    if (text_of(form) == text) return form;
+  }
+  throw usage_error("expected a form such as \"NN\" or \"TN C^T +C +bias\", got \"{}\"",
+                    printable(text, 40));
+}
+
 std::vector<NamedProduct> draw_products(const Draw& draw) {
   require_multiple(draw.rows_and_columns, draw.alignment);
   require_multiple(draw.k, draw.alignment);

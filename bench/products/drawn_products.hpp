@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tilescope/matmul.hpp>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Form {
 
 /// The form as "NT", "TN C^T +C +bias".
 std::string text_of(const Form& form);
+
+/// The form of such a text. Throws Error(usage) for any other.
+Form parse_form(std::string_view text);
 
 struct NamedProduct {
   MatmulShape shape;

@@ -100,8 +100,10 @@ class Bench {
 
   void list_tasks() {
     std::vector<NamedProduct> wanted;
-    for (const std::string& shape : shapes) {
-      wanted.push_back({operations::parse_shape(shape), {}, "given"});
+    for (const std::string& given : shapes) {
+      const std::size_t space = given.find(' ');
+      const Form form = space == std::string::npos ? Form{} : parse_form(given.substr(space + 1));
+      wanted.push_back({operations::parse_shape(given.substr(0, space)), form, "given"});
     }
     if (!range.empty()) draw.rows_and_columns = parse_range("--range", range);
     if (!k_range.empty()) draw.k = parse_range("--k-range", k_range);
@@ -218,7 +220,9 @@ void add_options(CLI::App& app, Bench& bench) {
                  "fp32, fp32_fast, tf32, bf16, fp16, fp64, fp8_e4m3, "
                  "fp8_e5m2, int8")
       ->capture_default_str();
-  app.add_option("--shape", bench.shapes, "MxNxK (may be given several times)");
+  app.add_option("--shape", bench.shapes,
+                 "MxNxK, or with a form, as the table prints both: \"64x48x32 TN C^T +C\" (may be "
+                 "given several times)");
   app.add_option("--set", bench.sets,
                  "A, B, llm, or many: thousands of small products a call (default, without --shape "
                  "and --random: A and B)");

@@ -33,6 +33,15 @@ TEST(DrawnProducts, EqualSeedsGiveEqualProducts) {
   EXPECT_EQ(text_of(one[0].form), "NT C^T");
 }
 
+TEST(DrawnProducts, AFormIsReadAsItIsPrinted) {
+  for (const NamedProduct& product : draw_products({.count = 100, .seed = 3})) {
+    EXPECT_EQ(parse_form(text_of(product.form)), product.form) << text_of(product.form);
+  }
+  for (const char* wrong : {"", "N", "XN", "NN +C C^T", "NN +"}) {
+    EXPECT_THROW(parse_form(wrong), Error) << wrong;
+  }
+}
+
 TEST(DrawnProducts, ManyProductsAreBatches) {
   for (const NamedProduct& product : many_products()) {
     const operations::GemmProblem problem = problem_of(product, Precision::bf16);
