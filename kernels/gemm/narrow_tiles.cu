@@ -23,6 +23,7 @@
 #include "cluster.cuh"
 #include "element.cuh"
 #include "epilogue.cuh"
+#include "prefetch.cuh"
 #include "wgmma.cuh"
 
 constexpr int row_bytes = 128;  // of a box in shared memory
@@ -257,6 +258,14 @@ extern "C" __global__ void __launch_bounds__(160, 1)
     __syncwarp();
     if (CLUSTER > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
     return;
+  }
+  if (READS_C) {
+    constexpr int across = LONG_IS_B ? GROUPS * 64 : NARROW, element = sizeof(C_TYPE);
+    const int row = LONG_IS_B ? 0 : first_long_row(), column = LONG_IS_B ? first_long_row() : 0;
+    prefetch_rows<LONG_IS_B ? NARROW : GROUPS * 64, across * element, 128>(
+        static_cast<C_TYPE*>(p.c) + blockIdx.y * p.c_stride + row * p.c_leading + column,
+        p.c_leading * element, (LONG_IS_B ? p.narrow_rows : p.long_rows) - row,
+        ((LONG_IS_B ? p.long_rows : p.narrow_rows) - column) * element, threadIdx.x);
   }
   Sums sum = {};
   multiply(sum, shared, p);

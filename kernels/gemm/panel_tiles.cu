@@ -127,9 +127,10 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
     }
     Sums sum;
     own.fetch_first(maps, p, walk.unit, 0);
+    const TileBias bias(p, walk.unit, 0);
     await_turn(consumer);
     multiply(sum, shared, stage, panel.parity, consumer);
-    store_tile(sum, own, maps, p, walk.unit, 0);
+    store_tile(sum, own, maps, p, walk.unit, 0, bias);
   }
   // Shared memory has to live until it was read; the rest completes with the kernel.
   if (C_STORE == store_boxed) wait_until_read<0>();

@@ -187,13 +187,32 @@ __device__ inline void read_chunks(float (&v)[8], unsigned char* box, int chunk,
 }
 __device__ inline void read_chunks(int (&)[8], unsigned char*, int, int) {}  // none is added
 
-// The bias of row `row` of the class, or of `column`; 0 outside of C, and where there is none.
-__device__ inline float bias_inside(const Arguments& p, const BlockUnit& unit, int row,
-                                    int column) {
-  const int at = BIAS == bias_of_row ? row_of_c(unit, row) : column;
-  const bool inside = at < (BIAS == bias_of_row ? p.m : p.n);
-  return BIAS != no_bias && inside ? p.bias[at] : 0.0F;
+// The row of this thread's sums of half `h` among the 64 rows of a product.
+__device__ inline int row_of_lane(int h) {
+  return 16 * (threadIdx.x % 128 / 32) + threadIdx.x % 32 / 4 + 8 * h;
 }
+
+// The bias of a consumer's part of a tile. That of its rows comes to registers while the tile is
+// multiplied: a store would load it again for every few columns, and wait for it each time.
+struct TileBias {
+  static constexpr bool of_rows = BIAS == bias_of_row && C_STORE != store_partial;
+  float rows[of_rows ? products_of_consumer : 1][2];  // of row half h of a product
+
+  __device__ TileBias(const Arguments& p, const BlockUnit& unit, int rows_before) {
+#pragma unroll
+    for (int i = 0; of_rows && i < 2 * products_of_consumer; ++i) {
+      const int row = row_of_c(unit, unit.row + rows_before + 64 * (i / 2) + row_of_lane(i % 2));
+      rows[i / 2][i % 2] = row < p.m ? p.bias[row] : 0.0F;
+    }
+  }
+  // Of row half `h` of the consumer's product number `product`, or of `column`; 0 outside of C, and
+  // where there is none.
+  __device__ float at(const Arguments& p, int product, int h, int column) const {
+    if (BIAS == no_bias) return 0.0F;
+    if (of_rows) return rows[product][h];
+    return column < p.n ? p.bias[column] : 0.0F;
+  }
+};
 
 // A thread's elements of C as it was, where its rows begin anywhere: from the boxes, two matrices of 8
 // columns at a time, so that registers suffice beside the sums; or from memory, all of a box before the
@@ -251,11 +270,6 @@ struct Addend {
     }
     __syncwarp();  // lanes may have read different elements; they store together
   }
-
- private:
-  __device__ static int row_of_lane(int h) {
-    return 16 * (threadIdx.x % 128 / 32) + threadIdx.x % 32 / 4 + 8 * h;
-  }
 };
 
 // Box `number` of the tile from this warp's sums, whose consumer begins at row `first_row`.
@@ -263,17 +277,17 @@ struct Addend {
 template <typename Take>
 __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2], int number,
                                 const Arguments& p, const BlockUnit& unit, int first_row,
-                                Addend& addend, const Take& take) {
+                                const TileBias& bias, int product, Addend& addend,
+                                const Take& take) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   constexpr int matrices = c_columns / 8;  // 8 columns each
   const int first = number * matrices, top = unit.row + first_row + 16 * warp + lane / 4;
   const int left = unit.column + 8 * first + lane % 4 * 2;
   if (adds_elements) addend.read(p, unit, top, left);
-  float bias[BIAS == bias_of_row ? 1 : matrices][2];  // of row half h, or of column pair e
+  float of_columns[TileBias::of_rows ? 1 : matrices][2];  // of column pair e
 #pragma unroll
-  for (int j = 0; j < (BIAS == bias_of_row ? 1 : matrices); ++j) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) bias[j][i] = bias_inside(p, unit, top + 8 * i, left + 8 * j + i);
+  for (int i = 0; !TileBias::of_rows && i < 2 * matrices; ++i) {
+    of_columns[i / 2][i % 2] = bias.at(p, product, 0, left + 8 * (i / 2) + i % 2);
   }
 #pragma unroll
   for (int j = 0; j < matrices; j += 2) {
@@ -286,7 +300,7 @@ __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2]
       const bool reads_rows = adds_rows || adds_elements;
       const Sum before = reads_rows ? addend.of[matrix % Addend::matrices][h][e] : v[i];
       v[i] = finished(sum[4 * (first + matrix) + 2 * h + e], before,
-                      BIAS == bias_of_row ? bias[0][h] : bias[matrix][e], p);
+                      TileBias::of_rows ? bias.rows[product][h] : of_columns[matrix][e], p);
     }
     write_chunks(box, j, v, C_TYPE{});
   }
@@ -295,7 +309,8 @@ __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2]
 // 64 rows of sums to C through shared memory, box after box, by each warp for its 16 rows: warps
 // wait for no other warp, and a box of shared memory is written again as soon as it has been read.
 __device__ inline void store_by_warp(const Sum (&sum)[TILE_N / 2], Boxes& boxes, const Maps& maps,
-                                     const Arguments& p, const BlockUnit& unit, int first_row) {
+                                     const Arguments& p, const BlockUnit& unit, int first_row,
+                                     const TileBias& bias, int product) {
   const int warp = threadIdx.x % 128 / 32;
 #pragma unroll
   for (int number = 0; number < boxes_of_tile; ++number) {
@@ -304,7 +319,7 @@ __device__ inline void store_by_warp(const Sum (&sum)[TILE_N / 2], Boxes& boxes,
     if (is_elected()) wait_until_read<boxes_at_once - 1>();
     __syncwarp();
     Addend none;
-    fill_box(box, sum, number, p, unit, first_row, none, [](int) {});
+    fill_box(box, sum, number, p, unit, first_row, bias, product, none, [](int) {});
     publish_shared();
     __syncwarp();
     if (is_elected()) {
@@ -322,7 +337,7 @@ __device__ inline void store_by_warp(const Sum (&sum)[TILE_N / 2], Boxes& boxes,
 // product number `product`.
 __device__ inline void store_together(const Sum (&sum)[TILE_N / 2], ConsumerBoxes& own,
                                       const Maps& maps, const Arguments& p, const BlockUnit& unit,
-                                      int first_row, int product) {
+                                      int first_row, const TileBias& bias, int product) {
 #pragma unroll
   for (int first = 0; first < boxes_of_tile; first += boxes_at_once) {
     const int first_column = unit.column + first * c_columns;
@@ -332,7 +347,7 @@ __device__ inline void store_together(const Sum (&sum)[TILE_N / 2], ConsumerBoxe
     if (adds_rows) addend.begin(p, unit, first_row, first_column);
 #pragma unroll
     for (int box = 0; box < boxes_at_once; ++box) {
-      fill_box(own.boxes[box], sum, first + box, p, unit, first_row, addend,
+      fill_box(own.boxes[box], sum, first + box, p, unit, first_row, bias, product, addend,
                [&](int j) { addend.take(own, box, j); });
     }
     if (C_STORE == store_boxed) publish_shared();
@@ -368,8 +383,8 @@ __device__ inline void store_transposed_matrices(unsigned char* row, unsigned a,
 template <typename Short>
 __device__ inline void store_transposed(const Sum (&sum)[TILE_N / 2], ConsumerBoxes& own,
                                         const Maps& maps, const Arguments& p,
-                                        const BlockUnit& unit, int first_row, int product,
-                                        Short type) {
+                                        const BlockUnit& unit, int first_row,
+                                        const TileBias& bias, int product, Short type) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   constexpr int matrices = box_columns / 8;  // of a box
 #pragma unroll
@@ -386,13 +401,12 @@ __device__ inline void store_transposed(const Sum (&sum)[TILE_N / 2], ConsumerBo
       if (adds_boxes) load_transposed_matrices(pairs, of_lane);
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const int row = unit.row + first_row + 16 * warp + lane / 4 + 8 * h;
         const int column = unit.column + 8 * (first * matrices + j) + lane % 4 * 2;
         float before[2];
         widen_pair(before[0], before[1], pairs[h], type);
         pairs[h] = pair_of(
-            finished(sum[of_sum + 2 * h], before[0], bias_inside(p, unit, row, column), p),
-            finished(sum[of_sum + 2 * h + 1], before[1], bias_inside(p, unit, row, column + 1), p),
+            finished(sum[of_sum + 2 * h], before[0], bias.at(p, product, h, column), p),
+            finished(sum[of_sum + 2 * h + 1], before[1], bias.at(p, product, h, column + 1), p),
             type);
       }
       store_transposed_matrices(of_lane, pairs[0], pairs[1]);
@@ -416,17 +430,17 @@ __device__ inline void store_transposed(const Sum (&sum)[TILE_N / 2], ConsumerBo
 // Stores the consumer's sums of a tile; its rows begin at `rows_before` of the tile.
 __device__ inline void store_tile(const Sum (&sum)[products_of_consumer][TILE_N / 2],
                                   ConsumerBoxes& own, const Maps& maps, const Arguments& p,
-                                  const BlockUnit& unit, int rows_before) {
+                                  const BlockUnit& unit, int rows_before, const TileBias& bias) {
 #pragma unroll
   for (int i = 0; i < products_of_consumer; ++i) {
     const int first_row = rows_before + 64 * i;
     if (row_of_c(unit, unit.row + first_row) >= p.m) break;
     if constexpr (TRANSPOSED) {
-      store_transposed(sum[i], own, maps, p, unit, first_row, i, C_TYPE{});
+      store_transposed(sum[i], own, maps, p, unit, first_row, bias, i, C_TYPE{});
     } else if (by_warp) {
-      store_by_warp(sum[i], own.boxes, maps, p, unit, first_row);
+      store_by_warp(sum[i], own.boxes, maps, p, unit, first_row, bias, i);
     } else if (through_shared) {
-      store_together(sum[i], own, maps, p, unit, first_row, i);
+      store_together(sum[i], own, maps, p, unit, first_row, bias, i);
     } else {
       store_elements(sum[i], p, unit, first_row);
     }

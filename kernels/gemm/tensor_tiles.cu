@@ -222,13 +222,14 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
           A_CLASSES * p.c_leading * element, (p.m - row + A_CLASSES - 1) / A_CLASSES,
           (p.n - unit.column) * element, threadIdx.x % 128);
     }
+    const TileBias bias(p, unit, rows_before);
     if (IN_TURN) await_turn(consumer);
     if (promotes_sums) {
       multiply_promoted(sum, shared, stage, rows_before, p, unit);
     } else {
       multiply(sum, shared, stage, rows_before, consumer, unit, p.shift[unit.row_class]);
     }
-    store_tile(sum, own, maps, p, unit, rows_before);
+    store_tile(sum, own, maps, p, unit, rows_before, bias);
   }
   // Shared memory has to live until it was read; the rest completes with the kernel.
   if (C_STORE == store_boxed) wait_until_read<0>();

@@ -198,10 +198,15 @@ std::optional<std::string> narrow_tiles_refusal(const GemmProblem& problem,
   return std::nullopt;
 }
 
-bool narrow_tiles_pay(const GemmProblem& problem, const DeviceProperties&) {
+bool narrow_tiles_pay(const GemmProblem& problem, const DeviceProperties& device) {
   // Blocks of a cluster exchange their sums, which costs more than what they gain from a short k.
+  // With more tiles than that for each SM, other kernels keep memory as busy, in fewer blocks.
   constexpr std::int64_t least_bytes = 2048;  // of a row along k
-  return problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)) >= least_bytes;
+  constexpr double most_tiles = 1.6;
+  const NarrowLayout layout = narrow_layout(problem);
+  const std::int64_t tiles = groups_of(layout.long_rows, box_rows) * problem.batch;
+  return problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)) >= least_bytes &&
+         static_cast<double>(tiles) <= most_tiles * device.sm_count;
 }
 
 NarrowTile narrow_tile(const GemmProblem& problem, const DeviceProperties& device) {

@@ -1,0 +1,261 @@
+#include "operations/gemm/hopper/tensor_tile_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "operations/gemm/problem/time_model.hpp"
+#include "operations/rung/kernel_plan.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+// Cycles and bytes per cycle of an H200, fitted to thousands of plans of products drawn at random
+// (docs/results/products_random_h200.md).
+constexpr double launch_cycles = 7010.0;      // until the first block runs
+constexpr double bytes_from_memory = 2090.0;  // per cycle, whole chip
+// The share of the SMs below which memory's rate falls, and how.
+constexpr double sms_for_memory = 0.41, loss_of_few = 0.42;
+// Bytes per cycle into one SM's shared memory: where blocks have several tiles each, where they
+// have one, and for rows that begin half a cache line behind one, or anywhere in one.
+constexpr double tile_bytes_per_sm = 50.7, bytes_of_only_tile = 85.6;
+constexpr std::int64_t line_bytes = 128;
+constexpr double bytes_of_half_lines = 42.0, bytes_of_lines_in_pieces = 29.0;
+// The part of a block's loads that sharing a tile of a cluster saves of what it could; and where
+// blocks have one tile each, of operands whose rows begin with cache lines.
+constexpr double saved_by_sharing = 0.72, saved_of_only_tile = 0.55;
+// Elements of a tile of C, for one tile of k; the share of that rate that one consumer alone
+// reaches with gaps between its products; and what each tile of k costs beside them.
+constexpr double elements_per_cycle = 27.4, of_one_consumer = 0.98, step_cycles = 64.4;
+constexpr double late_copies = 1.057;
+// Operands beyond which a group of high tiles reads fewer rows and columns from memory.
+constexpr double bytes_beyond_l2 = 512e6;
+constexpr double fill_cycles = 1540.0;  // from the first copy to the first product
+constexpr double store_cycles = 202.0, stored_elements_per_cycle = 4.9, of_transposed = 0.94;
+// The part of a store, or of the products of a tile where those take less, that hides behind the
+// other consumer's products: where the L2 cache keeps A and B and rows of C begin with lines, and
+// elsewhere.
+constexpr double bytes_in_l2 = 70e6, hidden_near = 0.85, hidden_far = 0.59;
+// C in rows that begin anywhere: elements of 16 bits, and of 32, that one consumer stores, and two
+// that share a tile; what each row of a tile costs beside them; what memory writes of them; and of
+// the ends of a row of a tile, which are parts of sectors.
+constexpr double stored_in_rows_16 = 4.6, stored_in_rows_32 = 3.75;
+constexpr double stored_by_two_16 = 6.57, stored_by_two_32 = 5.92;
+constexpr double row_cycles = 7.7, row_cycles_by_two = 9.35;
+constexpr double written_in_rows_16 = 1.1, written_in_rows_32 = 2.0, bytes_of_ends = 35.0;
+// A kernel before the tiles that copies operands, or one behind them that adds up parts of k, and
+// bytes per cycle of both.
+constexpr double copying_cycles = 2500.0, copied_bytes = 2030.0;
+constexpr double adding_cycles = 2770.0, added_bytes = 2810.0;
+// Until another consumer goes on where consumers take tiles in turn.
+constexpr double turn_cycles = 300.0;
+// What a block with one tile loses where all SMs have one, if it is not of the largest.
+constexpr double loss_of_all_sms = 0.044;
+// Until the blocks of a cluster have met.
+constexpr double cluster_cycles = 292.0;
+// For 64 x 256 beside the next tile's products: where rows of C begin with lines, elsewhere, and
+// the more where C is added.
+constexpr double panel_store_cycles = 4000.0, panel_store_in_pieces = 6290.0, panel_addend = 3400.0;
+
+// The time of a tile's shape beside its elements. Small ones read what the L2 cache does not keep
+// more often. Of the two largest, a group of the high ones is a squarer part of C: it reads fewer
+// rows and columns from memory.
+double slowdown(const TensorTile& tile, double operand_bytes) {
+  if (tile.m * tile.n < 128 * 256) return operand_bytes > bytes_in_l2 ? 1.02 : 1.0;
+  const bool is_high = tile.m > 128;
+  return is_high == (operand_bytes > bytes_beyond_l2) ? 1.0 : 1.01;
+}
+
+// Cycles for which a block that has one tile waits, for each tile of k, until all that share it
+// have room and all parts of it have come. Columns of four and more blocks do not wait, nor does
+// any other cluster beyond a pair whose tiles take long to multiply.
+double sharing_cycles(const TensorTile& tile) {
+  constexpr double column_of_two = 40.0, longer_row = 45.0, rectangle = 125.0;
+  const bool is_high = tile.m > 64;
+  if (tile.across > 1 && tile.down() > 1) return is_high ? 0.0 : rectangle;
+  if (tile.across == 2) return is_high ? 115.0 : 70.0;
+  if (tile.across > 2) return is_high ? 0.0 : longer_row;
+  return tile.cluster == 2 ? column_of_two : 0.0;
+}
+
+// The same where blocks have several tiles, and what low ones cost beside. Rows of A that begin
+// anywhere take longer to come than a block waits for its neighbour.
+double sharing_cycles_of_many(const TensorTile& tile, const TileLayout& layout) {
+  constexpr double row = 150.0, low = 60.0;
+  const bool waits = tile.across > 1 && !layout.a_begins_anywhere;
+  return (waits ? row : 0.0) + (tile.m == 64 ? low : 0.0);
+}
+
+// Cycles of shared memory for a tile of k. The tensor cores read and the copy engine writes 128
+// bytes a cycle, and each 64 rows of the tile read all of B's.
+double shared_cycles(const TensorTile& tile) {
+  constexpr double overlap = 0.95;
+  return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
+}
+
+double bytes_of(const RowsInMemory& rows) {
+  return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
+         static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
+}
+
+bool begins_with_lines(const TileOperand& operand) {
+  return operand.repacked || operand.rows.pitch_bytes() % line_bytes == 0;
+}
+
+// Bytes per cycle into one SM that has `share` of the SMs that read beside it: fewer get more of
+// what the L2 cache gives. `whole` where boxes begin with cache lines, less where they begin
+// `behind` one.
+double rate_behind(std::int64_t behind, double whole, double share) {
+  constexpr double gain_of_few = 0.6;
+  if (behind == 0) return whole;
+  const double all = behind == line_bytes / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
+  return std::min(whole, all / std::pow(share, gain_of_few));
+}
+
+double rate_of(const TileOperand& operand, double whole, double share = 1.0) {
+  return rate_behind(begins_with_lines(operand) ? 0 : operand.rows.pitch_bytes() % line_bytes,
+                     whole, share);
+}
+
+// The same for the columns of B of a tile. Where they lie along its rows, and a tile is not whole
+// lines wide, the boxes of most blocks begin behind a line.
+double rate_of_b(const TensorTile& tile, const TileLayout& layout, double whole, double share) {
+  constexpr double most_blocks = 0.8;
+  const std::int64_t width = tile.n * static_cast<std::int64_t>(size_of(layout.b.rows.type));
+  if (!layout.b.mn_major || !begins_with_lines(layout.b)) return rate_of(layout.b, whole, share);
+  const double behind = rate_behind(width % line_bytes, whole, share);
+  return 1.0 / (most_blocks / behind + (1.0 - most_blocks) / whole);
+}
+
+// The part of a tile of an operand that counts as loaded by a block that shares it with `blocks` -
+// 1 others.
+double part_loaded(const TileOperand& operand, int blocks, bool has_one_tile) {
+  const bool is_only = has_one_tile && begins_with_lines(operand);
+  const double saved = is_only ? saved_of_only_tile : saved_by_sharing;
+  return 1.0 - saved * (1.0 - 1.0 / blocks);
+}
+
+// Cycles for which a tile waits for what C held: the first boxes arrive while the tile is
+// multiplied, the others behind the store of those before them.
+double addend_cycles(const GemmProblem& problem, const TensorTile& tile, Store store) {
+  constexpr double cycles_of_lot = 1370.0, cycles_of_lot_in_rows = 1680.0;
+  const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
+  const auto element = static_cast<std::int64_t>(size_of(problem.c.type));
+  const int boxes =
+      tile.transposed ? 2 : static_cast<int>(groups_of(tile.n * element, tile_row_bytes));
+  const int lots = products * boxes / std::min(tile.boxes, boxes);
+  if (store == Store::rows) {
+    return cycles_of_lot_in_rows * (element == 2 ? lots : products * boxes);
+  }
+  return store == Store::boxed ? cycles_of_lot * (lots - 1) : 0.0;
+}
+
+// Cycles for the store of a tile, with what it adds.
+double store_of_tile(const GemmProblem& problem, const TensorTile& tile, const TileLayout& layout) {
+  const double elements = static_cast<double>(tile.m * tile.n);
+  const double added = problem.beta != 0.0 ? addend_cycles(problem, tile, layout.store) : 0.0;
+  if (layout.store != Store::rows) {
+    const double rate = stored_elements_per_cycle * (tile.transposed ? of_transposed : 1.0);
+    return store_cycles + elements / rate + added;
+  }
+  const bool is_wide = size_of(problem.c.type) > 2;
+  const bool by_one = tile.in_turn || tile.consumers == 1;
+  const double rate = by_one ? (is_wide ? stored_in_rows_32 : stored_in_rows_16)
+                             : (is_wide ? stored_by_two_32 : stored_by_two_16);
+  return store_cycles + elements / rate + tile.m * (by_one ? row_cycles : row_cycles_by_two) +
+         added;
+}
+
+// Bytes of C that memory reads and writes: more are written where rows begin anywhere.
+double traffic_of_c(const GemmProblem& problem, const TensorTile& tile, const TileLayout& layout) {
+  const auto element = static_cast<double>(size_of(problem.c.type));
+  const double in_rows = (element > 2.0 ? written_in_rows_32 : written_in_rows_16) +
+                         bytes_of_ends / (tile.n * element);
+  const double written = layout.store == Store::rows ? in_rows : 1.0;
+  const double read = problem.beta != 0.0 ? 1.0 : 0.0;
+  return static_cast<double>(problem.shape.m * problem.shape.n * problem.batch) * element *
+         (read + written);
+}
+
+}  // namespace
+
+bool comes_in_pieces(const TileOperand& operand) {
+  return rate_of(operand, tile_bytes_per_sm) == bytes_of_lines_in_pieces;
+}
+
+double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
+                        const TileLayout& layout, int sm_count) {
+  const MatmulShape& s = problem.shape;
+  const std::int64_t tile_k = tile_row_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
+  const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.down()) *
+                            tile.down() * layout.classes;
+  // Clusters that are no pair compute tiles beyond the last column.
+  const std::int64_t columns = groups_of(s.n, tile.n);
+  const std::int64_t computed =
+      tile.is_pair_across() ? columns : groups_of(columns, tile.across) * tile.across;
+  const double units = static_cast<double>(rows * computed * tile.splits * problem.batch);
+  const double blocks = static_cast<double>(resident_clusters(tile, sm_count) * tile.cluster);
+  const double rounds = std::ceil(units / blocks);
+  const double depth = static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.splits));
+  const double elements = static_cast<double>(tile.m * tile.n);
+  const double rate = elements_per_cycle * (tile.consumers == 1 ? of_one_consumer : 1.0);
+  const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
+  const bool hides = tile.in_turn && layout.store == Store::boxed;
+  const bool has_one_tile = rounds == 1.0;
+  const double whole = has_one_tile ? bytes_of_only_tile : tile_bytes_per_sm;
+  const double used = std::min(units, blocks);
+  const double share = has_one_tile ? used / blocks : 1.0;
+  // Consumers in turn copy on while one of them stores.
+  const double of_loads = hides && !has_one_tile ? 0.93 : 1.0;
+  const double loaded_a = tile.m * part_loaded(layout.a, tile.across, has_one_tile);
+  const double loaded_b =
+      columns_of_b(tile, layout) * part_loaded(layout.b, tile.down(), has_one_tile);
+  const double loads = of_loads * tile_row_bytes *
+                       (loaded_a / rate_of(layout.a, whole, share) +
+                        loaded_b / rate_of_b(tile, layout, whole, share));
+  // Where sums are promoted, tiles are narrower, and shared memory decides: as measured.
+  const bool is_bound_by_reads = has_one_tile || promotes_sums(problem);
+  const double waits = has_one_tile ? sharing_cycles(tile) : 0.0;
+  const double step = std::max({elements / rate, loads + waits,
+                                is_bound_by_reads ? shared_cycles(tile) + waits : 0.0}) +
+                      (has_one_tile ? 0.0 : sharing_cycles_of_many(tile, layout));
+  // Three stages do not cover the time that a copy takes.
+  const double late = tile.stages <= 3 && (depth > 3.0 || rounds > 1.0) ? late_copies : 1.0;
+  const double multiply = late * depth * (step_cycles + slowdown(tile, operand_bytes) * step);
+  const double store = store_of_tile(problem, tile, layout);
+  double block = rounds * (multiply + store);
+  // Boxes that begin anywhere in a cache line are written in more pieces.
+  const bool stores_lines =
+      problem.c.leading * static_cast<std::int64_t>(size_of(problem.c.type)) % tile_row_bytes == 0;
+  if (hides) {
+    const double hidden = stores_lines && operand_bytes <= bytes_in_l2 ? hidden_near : hidden_far;
+    block += (rounds - 1.0) * (turn_cycles - hidden * std::min(store, multiply));
+  }
+  const double loss = tile.m * tile.n < 128 * 256 ? loss_of_all_sms * std::pow(share, 4.0) : 0.0;
+  block *= has_one_tile ? 0.99 + loss : 0.95;
+  if (tile.panel > 0) {
+    const double products = depth * elements / elements_per_cycle;
+    const double panel_store = (stores_lines ? panel_store_cycles : panel_store_in_pieces) +
+                               (problem.beta != 0.0 ? panel_addend : 0.0);
+    const double first_panel = depth * tile.n * tile_row_bytes / tile_bytes_per_sm;
+    block = first_panel + rounds * std::max(products, (products + panel_store) / 2.0) + store;
+  }
+  const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
+  const double traffic = operand_bytes + traffic_of_c(problem, tile, layout);
+  // SMs without a tile in the last round leave some of memory's rate to the others.
+  block *= 1.0 - 0.11 * (1.0 - units / (rounds * blocks));
+  const double memory =
+      traffic /
+      (bytes_from_memory * std::pow(std::min(1.0, used / sm_count / sms_for_memory), loss_of_few));
+  double cycles = fill_cycles + overlapped(block, memory, 4.0);
+  if (tile.cluster > 1) cycles += cluster_cycles + 0.009 * block;
+  // Copies of both operands are one launch, unless one is transposed.
+  if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
+  if (layout.a.transposed || layout.b.transposed) cycles += copying_cycles;
+  for (const TileOperand* operand : {&layout.a, &layout.b}) {
+    if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / copied_bytes;
+  }
+  if (tile.splits > 1) cycles += adding_cycles + 8.0 * tile.splits * c_bytes / added_bytes;
+  return launch_cycles + cycles;
+}
+
+}  // namespace tilescope::operations
