@@ -1,5 +1,6 @@
 // Tiles of tensor_tiles.cu and panel_tiles.cu in every way in which they load operands and store C,
-// on the emulated device: the products are verified, and the checker is silent.
+// and narrow ones, on the emulated device: the products are verified, and the checker is silent.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -236,6 +237,20 @@ const std::vector<TileCase> tile_cases{
 
 INSTANTIATE_TEST_SUITE_P(Tiles, TensorTilesEmulated, ::testing::ValuesIn(tile_cases),
                          [](const auto& of) { return of.param.name; });
+
+TEST(NarrowTilesEmulated, AreRightAndSilent) {
+  const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
+  LaunchFindings findings(*emulated);
+  for (const MatmulShape& shape : {MatmulShape{13, 200, 1096}, MatmulShape{200, 40, 1096}}) {
+    for (const bool per_row : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} x {}, {}", shape.m, shape.n, per_row));
+      const GemmCase of = aligned_case(
+          problem_of({.shape = shape, .beta = 0.5, .has_bias = true, .bias_per_row = per_row}));
+      EXPECT_EQ(defects(of, run_gemm(*emulated, gemm_variant("narrow_tiles"), of), true), "");
+      EXPECT_EQ(findings.take(), "");
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tilescope::operations
