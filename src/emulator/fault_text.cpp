@@ -52,14 +52,14 @@ std::string what(const Fault& fault) {
   std::string access = fmt::format("{} {} of {}", to_string(fault.space), verb(fault.access),
                                    bytes_text(fault.bytes));
   if (!fault.operand.empty()) access += fmt::format(" for operand {}", fault.operand);
+  const auto distance = static_cast<std::uint64_t>(fault.distance);
   switch (fault.kind) {
     case FaultKind::out_of_bounds:
       if (fault.object.empty()) {
         return fmt::format("{} at {:#x}, where no buffer or variable lies", access, fault.address);
       }
       return fmt::format("{} {} {} of '{}' ({})", access,
-                         bytes_text(static_cast<std::uint64_t>(
-                             fault.distance < 0 ? -fault.distance : fault.distance)),
+                         bytes_text(fault.distance < 0 ? 0 - distance : distance),
                          fault.distance < 0 ? "before the start" : "past the end", fault.object,
                          bytes_text(fault.object_bytes));
     case FaultKind::misaligned:
