@@ -69,10 +69,11 @@ double slowdown(const TensorTile& tile, double operand_bytes) {
 // have room and all parts of it have come. Columns of four and more blocks do not wait, nor does
 // any other cluster beyond a pair whose tiles take long to multiply.
 double sharing_cycles(const TensorTile& tile) {
-  constexpr double column_of_two = 40.0, longer_row = 45.0, rectangle = 125.0;
+  constexpr double column_of_two = 40.0, row_of_two = 70.0, longer_row = 45.0, rectangle = 125.0;
+  constexpr double row_of_two_high = 115.0;
   const bool is_high = tile.m > 64;
   if (tile.across > 1 && tile.down() > 1) return is_high ? 0.0 : rectangle;
-  if (tile.across == 2) return is_high ? 115.0 : 70.0;
+  if (tile.across == 2) return is_high ? row_of_two_high : row_of_two;
   if (tile.across > 2) return is_high ? 0.0 : longer_row;
   return tile.cluster == 2 ? column_of_two : 0.0;
 }
