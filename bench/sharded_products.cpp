@@ -3,10 +3,10 @@
 // Usage: sharded_products [OPTION] DEVICES [SIZE...], such as sharded_products all 8192 16384
 // --host: only matrices in host memory, each call, on one GPU too, with the times at which it got
 // how far.
-// --panels PLAN[,PLAN...]: only shards in device memory in bf16, with panels of B as each plan
-// says, three times in turns. A plan is FIRST:GROWTH:WIDEST:ENGINES: the first panel is one of
-// FIRST parts of the columns, each next is GROWTH times as wide, at most one of WIDEST parts, and
-// rows come from another GPU in ENGINES copies at once. Today's is 8:1:8:1.
+// --panels PLAN[,PLAN...] [--precision P]: only shards in device memory in P, bf16 by default, with
+// panels of B as each plan says, three times in turns. A plan is FIRST:GROWTH:WIDEST:ENGINES: the
+// first panel is one of FIRST parts of the columns, each next is GROWTH times as wide, at most one
+// of WIDEST parts, and rows come from another GPU in ENGINES copies at once. Today's is 8:1:8:1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -288,10 +288,21 @@ bool hold_from_host(const Devices& devices, std::int64_t size, bool with_times) 
 int run(std::vector<std::string> arguments) {
   const bool only_host = !arguments.empty() && arguments[0] == "--host";
   if (only_host) arguments.erase(arguments.begin());
+  const auto value_of = [&](std::string_view option) {
+    std::string value;
+    if (arguments.size() > 1 && arguments[0] == option) {
+      value = arguments[1];
+      arguments.erase(arguments.begin(), arguments.begin() + 2);
+    }
+    return value;
+  };
   Plans plans;
-  if (arguments.size() > 1 && arguments[0] == "--panels") {
-    plans = plans_of(arguments[1]);
-    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  Precision precision_of_plans = Precision::bf16;
+  if (const std::string list = value_of("--panels"); !list.empty()) {
+    plans = plans_of(list);
+    if (const std::string name = value_of("--precision"); !name.empty()) {
+      precision_of_plans = parse_precision(name);
+    }
   }
   const Devices devices = open_devices(arguments.empty() ? "all" : arguments[0]);
   std::vector<std::int64_t> sizes;
@@ -304,7 +315,7 @@ int run(std::vector<std::string> arguments) {
   bool is_same = true;
   if (!plans.empty()) {
     for (const std::int64_t size : sizes) {
-      is_same = hold(devices, Precision::bf16, size, plans) && is_same;
+      is_same = hold(devices, precision_of_plans, size, plans) && is_same;
     }
     return is_same ? 0 : 1;
   }

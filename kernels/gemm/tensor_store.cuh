@@ -205,8 +205,8 @@ struct TileBias {
       rows[i / 2][i % 2] = row < p.m ? p.bias[row] : 0.0F;
     }
   }
-  // Of row half `h` of the consumer's product number `product`, or of `column`; 0 outside of C, and
-  // where there is none.
+  // The bias of row half `h` of the consumer's product number `product`, or of `column`; 0 outside
+  // of C, and where there is none.
   __device__ float at(const Arguments& p, int product, int h, int column) const {
     if (BIAS == no_bias) return 0.0F;
     if (of_rows) return rows[product][h];
@@ -279,10 +279,9 @@ __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2]
                                 const Arguments& p, const BlockUnit& unit, int first_row,
                                 const TileBias& bias, int product, Addend& addend,
                                 const Take& take) {
-  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   constexpr int matrices = c_columns / 8;  // 8 columns each
-  const int first = number * matrices, top = unit.row + first_row + 16 * warp + lane / 4;
-  const int left = unit.column + 8 * first + lane % 4 * 2;
+  const int first = number * matrices, top = unit.row + first_row + row_of_lane(0);
+  const int left = unit.column + 8 * first + threadIdx.x % 4 * 2;
   if (adds_elements) addend.read(p, unit, top, left);
   float of_columns[TileBias::of_rows ? 1 : matrices][2];  // of column pair e
 #pragma unroll

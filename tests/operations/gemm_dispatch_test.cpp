@@ -78,16 +78,13 @@ TEST(TuningCandidates, PlansOfOneModelComeBestFirstAndCanBeToldApart) {
 
 TEST(TuningCandidates, SiblingsAreWhatTheModelCannotTellApart) {
   const GemmProblem problem = dispatched_product({4096, 4096, 4096}, Precision::bf16);
-  std::size_t count = 0;
-  for (const GemmChoice& candidate : tuning_candidates(problem, hopper(), 12)) {
-    const std::vector<GemmChoice> others = siblings(candidate, problem, hopper());
-    count += others.size();
-    for (const GemmChoice& other : others) {
-      EXPECT_EQ(other.cycles, candidate.cycles);
-      EXPECT_NE(other.plan, candidate.plan);
-    }
+  const GemmChoice first = tuning_candidates(problem, hopper(), 1).front();
+  const std::vector<GemmChoice> others = siblings(first, problem, hopper());
+  EXPECT_FALSE(others.empty());
+  for (const GemmChoice& other : others) {
+    EXPECT_EQ(other.cycles, first.cycles);
+    EXPECT_NE(other.plan, first.plan);
   }
-  EXPECT_GT(count, 0u);
   EXPECT_TRUE(siblings({.variant = &gemm_variant("general")}, problem, hopper()).empty());
 }
 

@@ -247,7 +247,8 @@ void EmulatedDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t byte
 Kernel EmulatedDevice::load(const KernelRequest& request) {
   const DeviceProperties gpu = compiled_for(properties());
   // Only the resources that a kernel needs stand in machine code, and what the assembler refuses.
-  // Our own kernels are assembled when somebody asks for the first; tests assemble each of them.
+  // Our own kernels are assembled when somebody asks for the first; tests assemble some forms of
+  // each.
   const bool assembles_later = request.is_self_contained;
   const compile::Program program = program_of(request, gpu, !assembles_later);
   // The user's PTX is named by its file, PTX compiled from CUDA C++ by its origin.

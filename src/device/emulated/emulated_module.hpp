@@ -50,8 +50,8 @@ struct EmulatedKernel final : Kernel::State {
   std::shared_ptr<EmulatedModule> owner;
   std::shared_ptr<const emulator::Program> program;
   std::string entry;  ///< the kernel's name in the PTX
-  std::function<compile::Program()>
-      assemble;  ///< to machine code; empty if that is done or cannot be
+  /// Compiles to machine code; empty if that is done or cannot be.
+  std::function<compile::Program()> assemble;
 
  private:
   std::once_flag found_;

@@ -12,7 +12,7 @@
 
 namespace tilescope::observe {
 
-/// Of memory whose records lie together: a ShadowPage.
+/// The bytes of a page of memory, whose records lie together in a ShadowPage.
 inline constexpr std::uint32_t kPageBytes = 256;
 
 class CellRecords {

@@ -48,8 +48,10 @@ constexpr double copying_cycles = 2500.0, copied_bytes = 2030.0;
 constexpr double adding_cycles = 2770.0, added_bytes = 2810.0;
 // Until another consumer goes on where consumers take tiles in turn.
 constexpr double turn_cycles = 300.0;
-// What a block with one tile loses where all SMs have one, if it is not of the largest.
-constexpr double loss_of_all_sms = 0.044;
+// The part of its time that a block with one tile loses where all SMs have one, if that is not of
+// the largest; and factors for blocks with one tile and with several, so that times on average stay
+// those with which the models of other kernels are compared.
+constexpr double loss_of_all_sms = 0.044, level_of_one = 0.99, level_of_many = 0.95;
 // Until the blocks of a cluster have met.
 constexpr double cluster_cycles = 292.0;
 // For 64 x 256 beside the next tile's products: where rows of C begin with lines, elsewhere, and
@@ -232,7 +234,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
     block += (rounds - 1.0) * (turn_cycles - hidden * std::min(store, multiply));
   }
   const double loss = tile.m * tile.n < 128 * 256 ? loss_of_all_sms * std::pow(share, 4.0) : 0.0;
-  block *= has_one_tile ? 0.99 + loss : 0.95;
+  block *= has_one_tile ? level_of_one + loss : level_of_many;
   if (tile.panel > 0) {
     const double products = depth * elements / elements_per_cycle;
     const double panel_store = (stores_lines ? panel_store_cycles : panel_store_in_pieces) +
