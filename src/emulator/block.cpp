@@ -15,10 +15,9 @@
 namespace tilescope::emulator {
 namespace {
 
-// Rounds in which every warp only spun before the block lets others run, and the warp instructions
-// after which it does so anyway.
+// Rounds in which every warp only spun before the block lets others run. After kQuantum warp
+// instructions it does so anyway.
 constexpr int kIdleRounds = 8;
-constexpr std::uint64_t kQuantum = 20'000'000;
 
 /// Zeros memory. Large memory is released to the system, which returns zeros where it is touched
 /// again: a stack is mostly untouched.
@@ -178,7 +177,7 @@ BlockProgress Block::run_turns() {
   enter();
   look_at_cluster();
   int idle_rounds = 0;
-  const std::uint64_t begin = steps_;
+  run_begin_ = steps_;
   for (;;) {
     const std::uint64_t completions = completions_;
     bool idle = true;
@@ -234,7 +233,7 @@ BlockProgress Block::run_turns() {
     if (worker_.schedule && engine_.finish_some()) ++completions_;
     idle_rounds = idle && completions == completions_ ? idle_rounds + 1 : 0;
     if (idle_rounds >= kIdleRounds) return BlockProgress::waiting;
-    if (steps_ - begin > kQuantum) return BlockProgress::yielded;
+    if (has_run_long()) return BlockProgress::yielded;
     if (worker_.schedule && !idle && worker_.schedule->leaves_block()) {
       return BlockProgress::yielded;
     }

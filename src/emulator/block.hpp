@@ -78,6 +78,15 @@ class Block final : public BlockView {
     if (worker_.unreported_steps > launch_.report_after()) launch_.count(worker_);
     return !launch_.stopped();
   }
+  /// It is time for another block.
+  bool has_run_long() const { return steps_ - run_begin_ > kQuantum; }
+  /// No barrier is open but perhaps this one, and that for all threads.
+  bool has_only_barrier(std::uint8_t number) const {
+    return (open_barriers_ & ~(1u << number)) == 0 && barriers_[number].expected == 0;
+  }
+  /// The barrier, for all threads, has been completed so many times, and whole warps wait at it
+  /// now: bits by number.
+  void pass_barrier(std::uint8_t number, std::uint64_t completions, std::uint32_t waiting);
   /// All lanes of a warp have left.
   void count_finished_warp() { --running_; }
   /// Nothing depends on when a warp ends: nobody waits.
@@ -211,7 +220,9 @@ class Block final : public BlockView {
   std::uint32_t open_barriers_ = 0;  ///< ...in the present generation of the barrier
   std::vector<ClusterLanes> cluster_lanes_;  ///< by warp
   std::uint64_t generation_ = 0;             ///< of the cluster's barrier, when last looked at
+  static constexpr std::uint64_t kQuantum = 20'000'000;  ///< warp instructions
   std::uint64_t steps_ = 0;
+  std::uint64_t run_begin_ = 0;  ///< steps_ when it began to run
   std::uint64_t completions_ = 0;
   bool deadlocked_ = false;
   std::size_t activation_bytes_ = 0;  ///< registers of called functions
@@ -247,15 +258,19 @@ inline void Warp::start(std::uint32_t pace) {
   paths_.push_back({.mask = existing_, .frame = &root_, .join = &root_join_});
 }
 
-/// `frame`: of the path that runs.
-inline std::int64_t& Warp::begin_turn(Worker& worker, const Frame& frame) {
+inline void Warp::enter(Worker& worker, const Frame& frame) {
   Context& w = worker.context;
   w.warp = this;
   w.warp_index = index_;
   w.local = local_;
   w.live = live_;
-  fresh_ = false;
   bind(worker, frame);
+}
+
+/// `frame`: of the path that runs.
+inline std::int64_t& Warp::begin_turn(Worker& worker, const Frame& frame) {
+  fresh_ = false;
+  enter(worker, frame);
   turn_ = path_turn_ = worker.launch.turn(worker);
   return turn_;
 }
@@ -271,15 +286,20 @@ inline bool Warp::leave_as_last(LaneMask mask) {
   return true;
 }
 
-inline bool Warp::full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number) {
+inline void Warp::stay_at_barrier(const CodeBlock& block, const Code& code, std::uint8_t number,
+                                  bool waits) {
   spins_ = 0;
   Path& path = paths_[current_];
   path.block = block.next;
-  path.state = PathState::barrier;
+  path.state = waits ? PathState::barrier : PathState::ready;
   path.barrier = number;
   path.waiting_at = &code;
+}
+
+inline bool Warp::full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number) {
+  stay_at_barrier(block, code, number, true);
   block_->arrive_whole(code.id, index_, number);
-  return path.state == PathState::ready;
+  return paths_[current_].state == PathState::ready;
 }
 
 /// Its only path is the one with which it began.

@@ -98,6 +98,19 @@ void Block::complete_barrier(std::uint8_t number) {
   barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = barrier.whole = 0;
 }
 
+void Block::pass_barrier(std::uint8_t number, std::uint64_t completions, std::uint32_t waiting) {
+  BlockBarrier& barrier = barriers_[number];
+  const std::uint32_t bit = 1u << number;
+  used_barriers_ |= bit;
+  open_barriers_ = waiting != 0 ? open_barriers_ | bit : open_barriers_ & ~bit;
+  completions_ += completions;
+  barrier.generation += completions;
+  for (std::size_t i = 0; i < warps_.size(); ++i) {
+    barrier.arrived[i] = (waiting >> i & 1) != 0 ? kAllLanes : 0;
+  }
+  barrier.whole = static_cast<std::uint32_t>(std::popcount(waiting));
+}
+
 /// aux of bar.red is the ptx::ReduceOp.
 void Block::write_barrier_result(const Code& code, const Path& path, const BlockBarrier& barrier) {
   const auto operation = static_cast<ptx::ReduceOp>(code.aux);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "emulator/access_watch.hpp"
+#include "emulator/code.hpp"
 
 namespace tilescope::emulator {
 
@@ -27,23 +28,30 @@ struct CompiledExit {
   std::uint32_t index = 0;  ///< in CodeFunction::code, if inside
   bool yields = false;      ///< the turn is over, at the block's begin
   bool ends = false;        ///< all lanes have left the kernel
+  /// A round of a loop that may wait for others is over, and so is the turn: the warp is to go on
+  /// at the block's begin, inside compiled code.
+  bool spins = false;
+  /// The block behind whose branch only some lanes have gone on: CompiledPause::taken. kNone: all.
+  std::uint32_t parted_at = kNone;
   /// Where the warp waits: the barrier, if it is known and takes all threads of the block.
   std::optional<std::uint8_t> barrier = std::nullopt;
 };
 
-/// A warp that waits at a barrier inside compiled code. Its registers are partly kept as numbers
-/// there, so nobody else may read or write its frame before compiled code has gone on.
+/// A warp that waits at a barrier inside compiled code, or spins there. Its registers are partly
+/// kept as numbers, so nobody else may write its frame before compiled code has gone on, nor read
+/// that of one that waits.
 struct CompiledPause {
   const void* region = nullptr;  ///< null: the warp is not inside compiled code
   std::uint64_t exit = 0;        ///< by which it left the region
   std::vector<std::uint64_t> numbers;
+  std::uint32_t taken = 0;  ///< where lanes have parted: those that took the branch
 };
 
 /// The end of CompiledThread::run_warps.
 struct WarpsRun {
   std::size_t next = 0;  ///< the warp that has to go on by itself; one past the last: none
   const CompiledExit* exit = nullptr;  ///< where it left compiled code; null: it has not begun
-  bool idle = true;                    ///< all that ran wait at barriers
+  bool idle = true;                    ///< all that ran wait at barriers, or spin
 };
 
 /// Bytes of a frame.
@@ -67,8 +75,8 @@ class CompiledThread {
   virtual const CompiledExit* run(const Frame& frame, std::uint32_t block, std::uint32_t join,
                                   CompiledPause& pause, std::int64_t& turn) = 0;
   /// The turns of a block's warps from number `first` on, in their order, as long as each begins
-  /// the kernel where a region is known to fit it, or goes on behind a barrier, and stays in
-  /// compiled code until it waits at a barrier or ends. Ends early where the launch is stopped.
+  /// the kernel where a region is known to fit it, or goes on where it has paused, and stays in
+  /// compiled code until it pauses or ends. Ends early where the launch is stopped.
   virtual WarpsRun run_warps(Block& block, std::size_t first) = 0;
   /// Goes on behind the barrier at which the warp has waited.
   virtual const CompiledExit* resume(const Frame& frame, CompiledPause& pause,

@@ -130,6 +130,8 @@ class LaunchState {
   void announce();
   /// `threads`: host threads that are about to run blocks.
   void share_among(unsigned threads);
+  /// One host thread runs all blocks.
+  bool is_alone() const { return threads_ == 1; }
   LaunchSummary finish(double seconds);
 
  private:

@@ -113,6 +113,10 @@ class Warp {
   /// All 32 lanes of the running path run a warp instruction that names no other lanes.
   void run_together(Worker& worker, const Code& code);
   void announce_sync(const Code& code, LaneMask mask, LaneMask members);
+  /// Of all 32 lanes of the running path only `taken` take a branch.
+  void announce_parting(const Code& code, LaneMask taken) const {
+    announce({code.id, index_, kAllLanes, taken});
+  }
   /// Lists where lanes wait, for reports.
   void list_stuck(std::vector<StuckLanes>& stuck) const;
 
@@ -120,18 +124,34 @@ class Warp {
   /// It has not run yet, and has all lanes.
   bool begins() const { return fresh_ && existing_ == kAllLanes; }
   CompiledPause& pause() { return pause_; }
-  /// Of a warp that has paused: the barrier is complete.
+  /// Of a warp that has paused: the barrier is complete, or there is none.
   bool may_resume() const { return paths_[current_].state == PathState::ready; }
   /// The activation of a warp that has not run yet.
   const Frame& first_frame() const { return root_; }
+  /// It has begun, in a round.
+  void begin_late() { fresh_ = false; }
+  /// As full_barrier, where the block does not hear of it: Block::pass_barrier.
+  void stay_at_barrier(const CodeBlock& block, const Code& code, std::uint8_t number, bool waits);
+  /// The warp instructions that are left of the turn.
+  std::int64_t& turn() { return turn_; }
+  /// Its turns in compiled code begin with so many.
+  void begin_round(std::int64_t turn) { turn_ = path_turn_ = turn; }
   /// The warp instructions that are left of the turn, which begins.
   std::int64_t& begin_turn(Worker& worker, const Frame& frame);
+  /// The host thread's context becomes the warp's.
+  void enter(Worker& worker, const Frame& frame);
   /// Adds the turn to the steps.
   void end_turn() { steps_ += std::exchange(path_turn_, turn_) - turn_; }
   /// It has its first path only, and that has ended; nobody waits for it. Returns the warp
   /// instructions of its turn.
   std::int64_t end_alone();
   bool has_first_path() const;
+  /// Its turn ends behind a round of a loop that may wait for others; it goes on at the begin of
+  /// the block.
+  void spin(std::uint32_t block) {
+    paths_[current_].block = block;
+    count_spin();
+  }
   /// All its lanes leave the kernel.
   void end(Worker& worker) {
     if (!leave_as_last(kAllLanes)) leave(worker, kAllLanes);
@@ -141,9 +161,23 @@ class Warp {
   bool full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number);
 
  private:
+  /// How often a warp may spin before lanes that wait for it at a join are released.
+  static constexpr std::uint32_t kSpinsBeforeBreak = 64;
   Stop run_path(Worker& worker, const CompiledExit* exit, bool interpret);
   const CompiledExit* run_compiled(Worker& worker, std::uint32_t b);
+  /// True where that was often enough to release lanes.
+  bool count_spin() {
+    if (++spins_ < kSpinsBeforeBreak) return false;
+    spins_ = 0;
+    return true;
+  }
   const CompiledExit* cross_barriers(Worker& worker, const CompiledExit* exit);
+  LaneMask part_as(const CompiledExit& exit);
+  /// The current path goes on at the begin of the block, in another turn.
+  Stop stop_at(std::uint32_t block, Stop reason) {
+    paths_[current_].block = block;
+    return reason;
+  }
   void begin_block(Worker& worker, const CodeBlock& block, LaneMask mask);
   static LaneMask lanes_on(Worker& worker, const Code& code, LaneMask mask);
   static void run_body(Worker& worker, const Code* code, const Code* end, LaneMask mask);

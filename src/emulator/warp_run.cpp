@@ -9,13 +9,6 @@
 #include "emulator/warp.hpp"
 
 namespace tilescope::emulator {
-namespace {
-
-// How often a warp may spin before lanes that wait for it at a join are released.
-constexpr std::uint32_t kSpinsBeforeBreak = 64;
-
-}  // namespace
-
 void Warp::join(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers) {
   block_ = &block;
   index_ = index;
@@ -99,6 +92,10 @@ Stop Warp::run(Worker& worker, const CompiledExit* exit) {
     exit = cross_barriers(worker, exit);
   }
   end_turn();
+  if (pause_.region != nullptr && exit != nullptr) {
+    count_spin();
+    return Stop::spinning;
+  }
   if (pause_.region != nullptr) return turn_ < 0 ? Stop::yielded : Stop::blocked;
   if (exit != nullptr && exit->ends) leave(worker, kAllLanes);
   for (;;) {
@@ -113,17 +110,15 @@ Stop Warp::run(Worker& worker, const CompiledExit* exit) {
       if (turn_ < 0 && !paths_.empty()) return Stop::yielded;
       continue;
     }
-    if (stop == Stop::spinning && ++spins_ >= kSpinsBeforeBreak) {
-      spins_ = 0;
-      break_join(kAllLanes);
-    }
+    if (stop == Stop::spinning && count_spin()) break_join(kAllLanes);
     if (stop != Stop::aborted) rotate(worker.schedule);
     return stop;
   }
 }
 
 /// Runs compiled code from the begin of block `b` of the current path, which has all lanes.
-/// Null: the interpreter runs the block, unless the warp now waits (pause_).
+/// Null: the interpreter runs the block, unless the warp now waits (pause_). It may have paused
+/// also with an exit: then it spins.
 const CompiledExit* Warp::run_compiled(Worker& worker, std::uint32_t b) {
   const Path& path = paths_[current_];
   if (!worker.compiled->is_due(path.frame->function->blocks[b].counter)) return nullptr;
@@ -133,11 +128,15 @@ const CompiledExit* Warp::run_compiled(Worker& worker, std::uint32_t b) {
 }
 
 /// The current path has left compiled code at a barrier, at `exit`: it goes on there as long as it
-/// need not wait. Null: it waits.
+/// need not wait. Null: it waits. If it has paused at the exit returned, it spins.
 const CompiledExit* Warp::cross_barriers(Worker& worker, const CompiledExit* exit) {
   const Frame& frame = *paths_[current_].frame;
   const CodeFunction& function = *frame.function;
   while (pause_.region != nullptr) {
+    if (exit->spins) {
+      paths_[current_].block = exit->block;
+      return exit;
+    }
     worker.context.mask = kAllLanes;
     const CodeBlock& block = function.blocks[exit->block];
     const Code& code = function.code[exit->index];
@@ -147,6 +146,15 @@ const CompiledExit* Warp::cross_barriers(Worker& worker, const CompiledExit* exi
     exit = worker.compiled->resume(frame, pause_, turn_);
   }
   return exit;
+}
+
+/// The lanes of the current path that have left compiled code there, if others have parted from
+/// them inside.
+LaneMask Warp::part_as(const CompiledExit& exit) {
+  if (exit.parted_at != kNone) {
+    branch(paths_[current_].frame->function->blocks[exit.parted_at], pause_.taken);
+  }
+  return paths_[current_].mask;
 }
 
 void Warp::begin_block(Worker& worker, const CodeBlock& block, LaneMask mask) {
@@ -201,24 +209,23 @@ Stop Warp::run_path(Worker& worker, const CompiledExit* exit, bool interpret) {
     }
     if (function->blocks[b].pause && b != std::exchange(resumed, kNone) &&
         worker.schedule->pauses(pace_)) {
-      paths_[current_].block = b;
-      return Stop::yielded;
+      return stop_at(b, Stop::yielded);
     }
     if (exit == nullptr && !std::exchange(interpret, false) && mask == kAllLanes &&
         worker.compiled != nullptr) {
       exit = run_compiled(worker, b);
-      if (pause_.region != nullptr) return Stop::blocked;
+      if (pause_.region != nullptr) return exit != nullptr ? Stop::spinning : Stop::blocked;
     }
     const CompiledExit* const left = std::exchange(exit, nullptr);
     if (left != nullptr && left->ends) {
       leave(worker, kAllLanes);
       return Stop::blocked;
     }
-    if (left != nullptr) b = left->block;
-    if (left != nullptr && !left->inside) {
-      if (!left->yields) continue;
-      paths_[current_].block = b;
-      return Stop::yielded;
+    if (left != nullptr) {
+      mask = part_as(*left);
+      b = left->block;
+      if (left->yields) return stop_at(b, Stop::yielded);
+      if (!left->inside) continue;
     }
     const CodeBlock& block = function->blocks[b];
     if (left == nullptr) begin_block(worker, block, mask);
@@ -244,8 +251,7 @@ Stop Warp::run_path(Worker& worker, const CompiledExit* exit, bool interpret) {
         reload();
       }
       if (block.backward && (block.spin || turn_ < 0)) {
-        paths_[current_].block = b;
-        return block.spin ? Stop::spinning : Stop::yielded;
+        return stop_at(b, block.spin ? Stop::spinning : Stop::yielded);
       }
     } else if (on == 0) {
       b = block.next;

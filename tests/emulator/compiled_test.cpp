@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <tuple>
 
 #include "emulator/access_recorder.hpp"
 #include "emulator/compiled_code.hpp"
@@ -118,13 +119,14 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
 }
 
 /// Each lane's address is one of 32 words, in no order; in the last block one lane's is `wrong`,
-/// counted from the begin of the memory.
-std::string stray_lane(std::string_view space, std::string_view address, bool store, int wrong) {
+/// counted from the begin of the memory. `type`: of the access.
+std::string stray_lane(std::string_view space, std::string_view address, std::string_view type,
+                       bool store, int wrong) {
   const std::string base = space == "global"  ? "ld.param.u64 %base, [data];"
                            : address == "u64" ? "mov.u64 %base, tile;"
                                               : "mov.u32 %base, tile;";
-  const std::string access = store ? fmt::format("st.{}.u32 [%at], %word;", space)
-                                   : fmt::format("ld.{}.u32 %word, [%at];", space);
+  const std::string access = store ? fmt::format("st.{}.{} [%at], %word;", space, type)
+                                   : fmt::format("ld.{}.{} %word, [%at];", space, type);
   return fmt::format(R"(
     .shared .align 16 .b8 tile[16384];
     .visible .entry k(.param .u64 data, .param .u64 results) {{
@@ -159,15 +161,19 @@ TEST(Compiled, LanesOfAnyAddressesStayInside) {
   for (const auto& [space, address] :
        {std::pair{"global", "u64"}, std::pair{"shared", "u32"}, std::pair{"shared", "u64"}}) {
     for (const bool store : {false, true}) {
-      for (const int wrong : {end, end - 2, end - 4, -4, 2}) {
-        const std::string ptx = std::string(kHeader) + stray_lane(space, address, store, wrong);
+      for (const auto& [type, wrong, faults] :
+           {std::tuple{"u32", end, 1u}, std::tuple{"u32", end - 2, 1u},
+            std::tuple{"u32", end - 4, 0u}, std::tuple{"u32", -4, 1u}, std::tuple{"u32", 2, 1u},
+            std::tuple{"u8", end, 1u}, std::tuple{"u8", end - 1, 0u}}) {
+        const std::string ptx =
+            std::string(kHeader) + stray_lane(space, address, type, store, wrong);
         for (const Watched watched :
              {Watched::no, Watched::sums, Watched::sums_by_block, Watched::accesses}) {
-          SCOPED_TRACE(fmt::format("{} {} {} {} {}", space, address, store, wrong,
+          SCOPED_TRACE(fmt::format("{} {} {} {} {} {}", space, address, type, store, wrong,
                                    static_cast<int>(watched)));
           const auto compiled = run(ptx, {{24}, {32}}, watched, false);
           expect_equal(*compiled, *run(ptx, {{24}, {32}}, watched, true));
-          EXPECT_EQ(compiled->summary.fault_count, wrong == end - 4 ? 0u : 1u);
+          EXPECT_EQ(compiled->summary.fault_count, faults);
         }
       }
     }

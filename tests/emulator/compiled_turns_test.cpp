@@ -1,7 +1,10 @@
 // The order in which the warps of a block run inside compiled code is the interpreter's: each warp
 // takes a number from a counter in shared memory before and behind every barrier. Some warps wait
 // together, some leave compiled code because their lanes part, and a limit may end the launch.
+#include <fmt/format.h>
+
 #include <cstdlib>
+#include <string_view>
 
 #include "emulator/harness.hpp"
 
@@ -27,20 +30,33 @@ constexpr std::string_view kBegin = R"(.visible .entry k(.param .u64 results)
   mov.u32 %r5, counter;
 )";
 
-/// Every thread takes a number in each round. `parting`: in block b the lanes below b of a round
-/// add one.
-std::string turns(bool parting) {
-  return std::string(kHeader) + std::string(kBegin) + R"(  mov.u32 %r6, 0;
+/// How the warps of a block go from barrier to barrier.
+enum class Barriers {
+  loop,          ///< in a loop that gives its turn to others
+  parting_loop,  ///< the same; in block b the lanes below b of a round add one
+  straight,      ///< one barrier behind the other
+  parting,       ///< the same, where lanes part as in the loop
+  leaving,       ///< the same; the last warp leaves before the third barrier
+};
+
+std::string parts(int round) {
+  return fmt::format(R"(  setp.ge.u32 %p1, %r1, %r2;
+  @%p1 bra together{0};
+  add.u32 %r7, %r7, 1000000;
+together{0}:
+)",
+                     round);
+}
+
+/// Every thread takes a number in each round.
+std::string turns(Barriers way) {
+  std::string text = std::string(kHeader) + std::string(kBegin);
+  if (way == Barriers::loop || way == Barriers::parting_loop) {
+    return text + R"(  mov.u32 %r6, 0;
 again:
   atom.shared.add.u32 %r7, [%r5], 1;
-)" +
-         (parting ? R"(  setp.ge.u32 %p1, %r1, %r2;
-  @%p1 bra together;
-  add.u32 %r7, %r7, 1000000;
-together:
-)"
-                  : "") +
-         R"(  st.global.u32 [%rd3], %r7;
+)" + (way == Barriers::parting_loop ? parts(0) : "") +
+           R"(  st.global.u32 [%rd3], %r7;
   bar.sync 0;
   add.u64 %rd3, %rd3, 4;
   add.u32 %r6, %r6, 1;
@@ -49,6 +65,19 @@ together:
   ret;
 }
 )";
+  }
+  for (int round = 0; round < static_cast<int>(kRounds); ++round) {
+    text +=
+        "  atom.shared.add.u32 %r7, [%r5], 1;\n  mov.u32 %r8, %clock;\n"
+        "  mad.lo.u32 %r7, %r8, 65536, %r7;\n";
+    if (way == Barriers::parting) text += parts(round);
+    text += "  st.global.u32 [%rd3], %r7;\n  add.u64 %rd3, %rd3, 4;\n";
+    if (way == Barriers::leaving && round == 2) {
+      text += "  setp.ge.u32 %p1, %r1, 64;\n  @%p1 bra done;\n";
+    }
+    text += "  bar.sync 0;\n";
+  }
+  return text + "done:\n  ret;\n}\n";
 }
 
 struct TurnsOutcome {
@@ -68,7 +97,7 @@ TurnsOutcome run(const std::string& ptx, std::uint64_t limit, bool interpret) {
   return outcome;
 }
 
-class CompiledTurns : public ::testing::TestWithParam<bool> {
+class CompiledTurns : public ::testing::TestWithParam<Barriers> {
  protected:
   void SetUp() override { setenv("TILESCOPE_COMPILE_AFTER", "2", 1); }
   void TearDown() override { unsetenv("TILESCOPE_COMPILE_AFTER"); }
@@ -83,11 +112,14 @@ TEST_P(CompiledTurns, AreInTheOrderOfTheInterpreter) {
   EXPECT_EQ(interpreted.numbers, compiled.numbers);
   // The warp that completes a barrier takes the next number before those that waited there.
   const std::uint32_t last = (kThreads - 32) * kRounds, first = 0;
-  EXPECT_LT(interpreted.numbers[last + 1] % 1'000'000, interpreted.numbers[first + 1] % 1'000'000);
+  if (GetParam() == Barriers::loop || GetParam() == Barriers::parting_loop) {
+    EXPECT_LT(interpreted.numbers[last + 1] % 1'000'000,
+              interpreted.numbers[first + 1] % 1'000'000);
+  }
 }
 
 TEST_P(CompiledTurns, EndAtTheSameInstruction) {
-  for (const std::uint64_t limit : {1u, 100u, 999u, 2'000u, 5'000u}) {
+  for (const std::uint64_t limit : {1u, 100u, 999u, 2'000u, 4'000u}) {
     const TurnsOutcome interpreted = run(turns(GetParam()), limit, true);
     const TurnsOutcome compiled = run(turns(GetParam()), limit, false);
     EXPECT_EQ(interpreted.summary.end, LaunchEnd::budget_spent) << limit;
@@ -125,9 +157,17 @@ TEST(CompiledLoops, GiveTurnsToOthersInEachRound) {
   unsetenv("TILESCOPE_COMPILE_AFTER");
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, CompiledTurns, ::testing::Bool(), [](const auto& which) {
-  return which.param ? "LanesPart" : "LanesStayTogether";
-});
+std::string name_of(const ::testing::TestParamInfo<Barriers>& info) {
+  constexpr std::string_view kNames[] = {"Loop", "LanesPartInALoop", "Straight", "LanesPart",
+                                         "AWarpLeaves"};
+  return std::string(kNames[static_cast<std::size_t>(info.param)]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, CompiledTurns,
+                         ::testing::Values(Barriers::loop, Barriers::parting_loop,
+                                           Barriers::straight, Barriers::parting,
+                                           Barriers::leaving),
+                         name_of);
 
 }  // namespace
 }  // namespace tilescope::emulator::test

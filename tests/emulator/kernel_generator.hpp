@@ -12,6 +12,7 @@
 
 namespace tilescope::emulator::test {
 
+inline constexpr std::uint32_t kTileBytes = 2560;
 inline constexpr int kWords = 12, kLongs = 6, kSingles = 6, kDoubles = 3, kPredicates = 4;
 
 class KernelGenerator {
@@ -52,8 +53,16 @@ class KernelGenerator {
   void copy();
   void warp_operation();
   void rare(bool together);
+  void shared_sum();
   void branch(int depth);
+  void simple_branch();
+  void simple_statement();
+  std::string guard_of_branch();
+  void stores_of_results();
+  void one_place();
+  void edge();
   void loop(int depth, bool together);
+  void barriers();
 
   std::mt19937_64 random_;
   std::string text_, guard_;

@@ -48,6 +48,48 @@ void KernelGenerator::access() {
   }
 }
 
+/// Neighbours, of which some may lie beyond the memory's end or begin. Those that do are mostly
+/// lanes that do not run.
+void KernelGenerator::edge() {
+  const bool shared = chance(50);
+  const std::uint32_t words = (shared ? kTileBytes : kRandomDataBytes) / 4;
+  const int first =
+      chance(70) ? static_cast<int>(words - 1 - below(60)) : static_cast<int>(below(60)) - 59;
+  line("add.s32 %i, %tid.x, {}", first);
+  std::string address;
+  if (shared) {
+    line("shl.b32 %i, %i, 2");
+    line("add.u32 %i, %i, %base");
+    address = "%i";
+  } else {
+    line("mul.wide.s32 %at, %i, 4");
+    line("add.s64 %at, %at, %data");
+    address = "%at";
+  }
+  const std::string_view space = shared ? "shared" : "global";
+  if (chance(50)) return line("ld.{}.f32 {}, [{}]", space, single(), address);
+  line("st.{}.u32 [{}], {}", space, address, word());
+}
+
+/// All lanes that run access one place: of those that store, the highest wins.
+void KernelGenerator::one_place() {
+  const bool shared = chance(60);
+  const unsigned offset = 8 * below(40);
+  const std::string place = fmt::format("[{}+{}]", shared ? "%base" : "%data", offset);
+  const std::string_view space = shared ? "shared" : "global";
+  if (chance(40)) return line("ld.{}.u32 {}, {}", space, word(), place);
+  switch (below(4)) {
+    case 0:
+      return line("st.{}.u32 {}, {}", space, place, word());
+    case 1:
+      return line("st.{}.f64 {}, {}", space, place, twice());
+    case 2:
+      return line("st.{}.u16 {}, {}", space, place, word());
+    default:
+      return line("st.{}.u32 {}, {}", space, place, below(100));
+  }
+}
+
 void KernelGenerator::vector_access() {
   line("and.b32 %i, {}, 31", pick({"%tid.x", "%r1", "%r2"}));
   line("shl.b32 %i, %i, 4");

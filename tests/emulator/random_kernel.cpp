@@ -33,7 +33,7 @@ void KernelGenerator::word_operation() {
                   a);
     case 9:
       return line("mov.u32 {}, {}", d,
-                  pick({"%tid.x", "%tid.y", "%ctaid.x", "%laneid", "7", "%ntid.x"}));
+                  pick({"%tid.x", "%tid.y", "%ctaid.x", "%laneid", "7", "%ntid.x", "%clock"}));
     case 10:
       return line("selp.b32 {}, {}, {}, {}", d, a, b, predicate());
     case 11:
@@ -172,6 +172,18 @@ void KernelGenerator::warp_operation() {
   }
 }
 
+void KernelGenerator::shared_sum() {
+  line("and.b32 %i, {}, {}", chance(70) ? word() : "%tid.x", chance(97) ? 63 : 4095);
+  line("shl.b32 %i, %i, 2");
+  line("add.u32 %i, %i, %base");
+  const bool is_long = chance(30);
+  if (is_long) line("cvt.u64.u32 %at, %i");
+  const std::string place = fmt::format("[{}+{}]", is_long ? "%at" : "%i", 4 * below(3));
+  const std::string value = chance(30) ? std::to_string(below(3)) : word();
+  if (chance(50)) return line("red.shared.add.u32 {}, {}", place, value);
+  return line("atom.shared.add.s32 {}, {}, {}", word(), place, value);
+}
+
 void KernelGenerator::rare(bool together) {
   switch (below(9)) {
     case 0:
@@ -181,19 +193,19 @@ void KernelGenerator::rare(bool together) {
       line("and.b32 %i, {}, {}", word(), chance(97) ? 63 : 4095);
       line("mul.wide.u32 %at, %i, 8");
       line("add.s64 %at, %at, %data");
-      if (chance(50)) return line("red.global.add.u64 [%at], {}", longer());
+      if (chance(40)) return line("red.global.add.u64 [%at], {}", longer());
+      if (chance(50)) {
+        return line("red.{}.add.u32 [%at+4], {}", pick({"global", "relaxed.sys.global"}),
+                    chance(30) ? std::to_string(below(3)) : word());
+      }
       return line("atom.global.add.s32 {}, [%at+4], {}", word(), word());
     case 7:
     case 8:
-      line("and.b32 %i, {}, {}", word(), chance(97) ? 63 : 4095);
-      line("shl.b32 %i, %i, 2");
-      line("add.u32 %i, %i, %base");
-      if (chance(50)) return line("red.shared.add.u32 [%i], {}", word());
-      return line("atom.shared.add.s32 {}, [%i], {}", word(), word());
+      return shared_sum();
     case 1:
       return line("red.shared.max.u32 [%base+{}], {}", 4 * below(16), word());
     case 2:
-      if (together) line("bar.sync 0");
+      if (together) line("bar.sync {}", chance(80) ? 0 : 1);
       return;
     case 3:
     case 4:
@@ -206,14 +218,67 @@ void KernelGenerator::rare(bool together) {
   }
 }
 
+std::string KernelGenerator::guard_of_branch() {
+  if (chance(60)) return predicate();
+  // Nothing but branches reads it, sometimes two.
+  if (chance(25)) return "%b";
+  line("setp.{} %b, {}, {}", pick({"lt.s32", "ge.u32", "gt.s32", "le.u32"}),
+       chance(50) ? "%tid.x" : word(), word_or_constant());
+  return "%b";
+}
+
+/// What neither waits nor parts lanes.
+void KernelGenerator::simple_statement() {
+  const unsigned kind = below(100);
+  if (kind < 8) guard_ = fmt::format("@{}{} ", chance(50) ? "!" : "", predicate());
+  if (kind < 25) {
+    word_operation();
+  } else if (kind < 35) {
+    long_operation();
+  } else if (kind < 50) {
+    real_operation();
+  } else if (kind < 58) {
+    predicate_operation();
+  } else if (kind < 76) {
+    access();
+  } else if (kind < 84) {
+    edge();
+  } else if (kind < 91) {
+    one_place();
+  } else if (kind < 94) {
+    vector_access();
+  } else {
+    rare(false);
+  }
+  guard_.clear();
+}
+
+/// Only some lanes run a few statements; or those of the other side go another way to the same
+/// place.
+void KernelGenerator::simple_branch() {
+  const int label = labels_++;
+  const std::string guard = guard_of_branch();
+  const bool turned = chance(25);
+  if (chance(20)) line("mov.b32 {}, 0x{:08x}", single(), 0x7fc00001u + below(99));
+  if (turned) {
+    text_ += fmt::format("  @{}{} bra S{};\n  bra.uni E{};\nS{}:\n", chance(50) ? "!" : "", guard,
+                         label, label, label);
+  } else {
+    text_ += fmt::format("  @{}{} bra E{};\n", chance(50) ? "!" : "", guard, label);
+  }
+  if (chance(15)) {  // many results, where other lanes may have a NaN that no operation gives
+    for (int i = 0; i < 2 * kSingles; ++i) real_operation();
+  }
+  for (unsigned i = 1 + below(6); i-- > 0;) simple_statement();
+  if (chance(10)) text_ += fmt::format("  bra.uni T{};\nT{}:\n", label, label);
+  for (unsigned i = below(3); i-- > 0;) simple_statement();
+  text_ += fmt::format("E{}:\n", label);
+}
+
 void KernelGenerator::branch(int depth) {
   const int label = labels_++;
   const bool both = chance(50);
-  const std::string guard = chance(40) ? "%b" : predicate();
-  if (guard == "%b") {  // nothing but branches reads it
-    line("setp.{} %b, {}, {}", pick({"lt.s32", "ge.u32", "gt.s32", "le.u32"}),
-         chance(50) ? "%tid.x" : word(), word_or_constant());
-  }
+  const std::string guard = guard_of_branch();
   text_ += fmt::format("  @{}{} bra E{};\n", chance(50) ? "!" : "", guard, label);
   statements(depth + 1, 1 + static_cast<int>(below(5)), false);
   if (both) text_ += fmt::format("  bra.uni J{};\n", label);
@@ -238,14 +303,25 @@ void KernelGenerator::loop(int depth, bool together) {
   }
   text_ += fmt::format("L{}:\n", label);
   statements(depth + 1, 2 + static_cast<int>(below(10)), uniform);
+  if (chance(20)) shared_sum();  // the loop may wait for others
   line("sub.u32 {}, {}, 1", count, count);
   line("setp.ne.u32 %q, {}, 0", count);
   text_ += fmt::format("  @%q bra L{};\n", label);
 }
 
+/// One behind the other, with little between.
+void KernelGenerator::barriers() {
+  for (unsigned i = 3 + below(5); i-- > 0;) {
+    for (unsigned k = 1 + below(3); k-- > 0;) chance(20) ? simple_branch() : simple_statement();
+    line("bar.sync {}", chance(90) ? 0 : 1);
+  }
+}
+
 void KernelGenerator::statement(int depth, bool together) {
   const unsigned kind = below(100);
-  if (depth < 3 && kind < 6) return branch(depth);
+  if (together && kind < 2) return barriers();
+  if (kind < 6) return simple_branch();
+  if (depth < 3 && kind < 9) return branch(depth);
   if (depth < 3 && kind < 14) return loop(depth, together);
   guard_ = chance(5) ? fmt::format("@{}{} ", chance(50) ? "!" : "", predicate()) : "";
   if (kind < 38) {
@@ -286,15 +362,28 @@ void KernelGenerator::start() {
   line("cvt.rn.f32.u32 %f1, %r1");
   for (int i = 0; i < kDoubles; ++i) line("cvt.f64.f32 %fd{}, %f{}", i, i);
   for (int i = 0; i < kPredicates; ++i) line("setp.lt.u32 %p{}, %r0, {}", i, below(40));
+  line("setp.lt.s32 %b, %tid.x, {}", below(60));
 }
 
 /// Every register of each thread.
 void KernelGenerator::finish() {
+  const bool some_leave = chance(40);
+  if (some_leave) {  // before they have stored
+    const std::string guard = guard_of_branch();
+    text_ += fmt::format("  @{}{} bra DONE;\n", chance(50) ? "!" : "", guard);
+    for (unsigned i = below(3); i-- > 0;) simple_statement();
+  }
   line("mul.lo.u32 %n0, %ntid.y, %ntid.x");
   line("mad.lo.u32 %i, %tid.y, %ntid.x, %tid.x");
   line("mad.lo.u32 %i, %ctaid.x, %n0, %i");
   line("mul.wide.u32 %at, %i, {}", kRandomResultBytes);
   line("add.s64 %at, %at, %results");
+  stores_of_results();
+  if (some_leave) text_ += "DONE:\n";
+  line("ret");
+}
+
+void KernelGenerator::stores_of_results() {
   unsigned offset = 0;
   for (int i = 0; i < kLongs; ++i, offset += 8) line("st.global.u64 [%at+{}], %rd{}", offset, i);
   for (int i = 0; i < kDoubles; ++i, offset += 8) line("st.global.f64 [%at+{}], %fd{}", offset, i);
@@ -304,7 +393,6 @@ void KernelGenerator::finish() {
     line("selp.u32 %i, 1, 0, %p{}", i);
     line("st.global.u32 [%at+{}], %i", offset);
   }
-  line("ret");
 }
 
 std::string KernelGenerator::kernel() {
@@ -312,12 +400,12 @@ std::string KernelGenerator::kernel() {
   statements(0, 20 + static_cast<int>(below(25)), true);
   finish();
   return fmt::format(
-      ".shared .align 16 .b8 tile[2560];\n"
+      ".shared .align 16 .b8 tile[{}];\n"
       ".visible .entry k(.param .u64 data, .param .u64 results) {{\n"
       "  .reg .b32 %r<{}>, %i, %base, %n<4>;\n  .reg .b64 %rd<{}>, %at, %data, %results;\n"
       "  .reg .f32 %f<{}>;\n  .reg .f64 %fd<{}>;\n  .reg .b16 %h<2>;\n"
       "  .reg .pred %p<{}>, %q, %b;\n{}}}\n",
-      kWords, kLongs, kSingles, kDoubles, kPredicates, text_);
+      kTileBytes, kWords, kLongs, kSingles, kDoubles, kPredicates, text_);
 }
 
 std::string random_kernel(std::uint64_t seed) {

@@ -45,8 +45,12 @@ void Assembler::operand(unsigned reg, const Source& source, unsigned immediate_b
   const unsigned base = place.base & 7u;
   const std::int32_t units = place.displacement / unit;
   const bool is_short = place.displacement % unit == 0 && units >= -128 && units <= 127;
-  byte((is_short ? 0x40 : 0x80) | middle | base);
-  if (base == 4) byte(0x24);  // rsp and r12 need a SIB
+  byte((is_short ? 0x40 : 0x80) | middle | (place.scale != 0 ? 4 : base));
+  if (place.scale != 0) {
+    byte((place.scale == 8 ? 0xc0u : 0x80u) | (place.index & 7u) << 3 | base);
+  } else if (base == 4) {
+    byte(0x24);  // rsp and r12 need a SIB
+  }
   word(static_cast<std::uint32_t>(is_short ? units : place.displacement), is_short ? 1 : 4);
 }
 
@@ -57,6 +61,7 @@ void Assembler::arithmetic(unsigned opcode, unsigned reg, Source source, unsigne
   if (reg >= 8) rex |= 4;
   const unsigned base = source.is_register ? source.reg : source.place.base;
   if (base >= 8 && !(!source.is_register && source.place.is_constant)) rex |= 1;
+  if (!source.is_register && source.place.scale != 0 && source.place.index >= 8) rex |= 2;
   if (rex != 0 || byte_register) byte(0x40 | rex);
   if (opcode > 0xff) byte(0x0f);
   byte(opcode & 0xff);
@@ -120,9 +125,16 @@ void Assembler::test_low_byte(Gpr a, std::uint8_t bits) {
   arithmetic(0xf6, 0, a, 4, 1, true);
   byte(bits);
 }
-void Assembler::add_to(Place to, std::int32_t value) {
-  arithmetic(0x81, 0, to, 8, 4);
+void Assembler::add_to(Place to, std::int32_t value, unsigned bytes) {
+  arithmetic(0x81, 0, to, bytes, 4);
   word(static_cast<std::uint32_t>(value), 4);
+}
+void Assembler::add_to(Place to, Gpr value, unsigned bytes) {
+  arithmetic(0x01, value, to, bytes);
+}
+void Assembler::count_ones(Gpr to, Source from, unsigned bytes) {
+  byte(0xf3);
+  arithmetic(0x0fb8, to, from, bytes);
 }
 void Assembler::subtract_from(Place from, std::int32_t value) {
   arithmetic(0x81, 5, from, 8, 4);
@@ -159,6 +171,13 @@ void Assembler::sign_extend_32(Gpr to, Source from) {
 void Assembler::address(Gpr to, Place place) {
   arithmetic(0x8d, to, place, 8);
 }
+void Assembler::address(Gpr to, Label label) {
+  byte(to >= 8 ? 0x4c : 0x48);
+  byte(0x8d);
+  byte(0x05 | (to & 7u) << 3);
+  jumps_.push_back({code_.size(), label.number, 0});
+  word(0, 4);
+}
 void Assembler::set(Condition condition, Gpr to) {
   arithmetic(0x0f90u + static_cast<unsigned>(condition), 0, to, 4, 0, true);
   arithmetic(0x0fb6, to, to, 4, 0, true);
@@ -176,6 +195,9 @@ void Assembler::jump(Condition condition, Label to) {
   byte(0x80u | static_cast<unsigned>(condition));
   jumps_.push_back({code_.size(), to.number, 0});
   word(0, 4);
+}
+void Assembler::jump_to(Place address) {
+  arithmetic(0xff, 4, address, 4);
 }
 void Assembler::call(Gpr function) {
   arithmetic(0xff, 2, function, 4);

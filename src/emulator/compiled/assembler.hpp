@@ -58,15 +58,25 @@ struct Label {
   std::uint32_t number;
 };
 
-/// Memory: a register plus a displacement, or a constant that lies behind the code.
+/// Memory: a register plus a displacement, or a constant that lies behind the code. For integers
+/// also plus another register times 4 or 8.
 struct Place {
   Gpr base = rax;
   std::int32_t displacement = 0;
   std::uint32_t constant = 0;
   bool is_constant = false;
+  Gpr index = rax;
+  std::uint8_t scale = 0;  ///< 0: there is no index
 };
 constexpr Place at(Gpr base, std::int64_t displacement = 0) {
   return {base, static_cast<std::int32_t>(displacement)};
+}
+
+constexpr Place at(Gpr base, std::int64_t displacement, Gpr index, unsigned scale) {
+  Place place = at(base, displacement);
+  place.index = index;
+  place.scale = static_cast<std::uint8_t>(scale);
+  return place;
 }
 
 /// The last operand of an instruction: a register or memory.
@@ -152,12 +162,13 @@ inline constexpr VectorCode
     vpmovqd{2, 2, 0, 1, 0x35, 0, 32}, vpmullq{2, 1, 1, 1, 0x40, 1}, vpermi2d{2, 1, 0, 1, 0x76},
     vpcmpd{3, 1, 0, 1, 0x1f}, vpcmpud{3, 1, 0, 1, 0x1e},
     vpcmpq{3, 1, 1, 1, 0x1f, 1}, vpcmpuq{3, 1, 1, 1, 0x1e, 1},
-    vptestmd{2, 1, 0, 1, 0x27}, vptestnmd{2, 2, 0, 1, 0x27}, vpternlogd{3, 1, 0, 1, 0x25},
+    vptestmd{2, 1, 0, 1, 0x27}, vptestmq{2, 1, 1, 1, 0x27, 1}, vptestnmd{2, 2, 0, 1, 0x27}, vpternlogd{3, 1, 0, 1, 0x25},
     vblendmps{2, 1, 0, 1, 0x65}, vblendmpd{2, 1, 1, 1, 0x65, 1},
     // Mask registers:
-    kxorw{1, 0, 0, 1, 0x47}, korw{1, 0, 0, 1, 0x45}, kunpckbw{1, 1, 0, 1, 0x4b},
+    kxorw{1, 0, 0, 1, 0x47}, kxnorw{1, 0, 0, 1, 0x46}, korw{1, 0, 0, 1, 0x45}, kunpckbw{1, 1, 0, 1, 0x4b},
     kortestw{1, 0, 0, 0, 0x98}, kshiftrw{3, 1, 1, 0, 0x30},
-    kmovw{1, 0, 0, 0, 0x90}, kmovw_store{1, 0, 0, 0, 0x91}, kmovw_from{1, 0, 0, 0, 0x92};
+    kmovw{1, 0, 0, 0, 0x90}, kmovw_store{1, 0, 0, 0, 0x91}, kmovw_from{1, 0, 0, 0, 0x92},
+    kmovw_to{1, 0, 0, 0, 0x93};
 // clang-format on
 
 class Assembler {
@@ -190,22 +201,30 @@ class Assembler {
   void compare_constant(Source a, std::int32_t value, unsigned bytes);
   void test(Gpr a, Gpr b, unsigned bytes);
   void test_low_byte(Gpr a, std::uint8_t bits);
-  void add_to(Place to, std::int32_t value);           ///< 64 bits
+  void add_to(Place to, std::int32_t value, unsigned bytes = 8);
+  void add_to(Place to, Gpr value, unsigned bytes);
+  void lock() { byte(0xf0); }  ///< the next instruction is one step for all threads
   void subtract_from(Place from, std::int32_t value);  ///< 64 bits
   void negate(Gpr a, unsigned bytes);
   void complement(Gpr a, unsigned bytes);
   void and_constant(Gpr a, std::int32_t value, unsigned bytes);
+  void count_ones(Gpr to, Source from, unsigned bytes);
+  // The number of the lowest and the highest one of a number that is not 0.
+  void lowest_one(Gpr to, Source from, unsigned bytes) { arithmetic(0x0fbc, to, from, bytes); }
+  void highest_one(Gpr to, Source from, unsigned bytes) { arithmetic(0x0fbd, to, from, bytes); }
   void shift_left(Gpr a, std::uint8_t by, unsigned bytes);
   void shift_right(Gpr a, std::uint8_t by, unsigned bytes);
   void shift_right_signed(Gpr a, std::uint8_t by, unsigned bytes);
   void shift_by_cl(Gpr a, int kind, unsigned bytes);  ///< kind: 4 left, 5 right, 7 with the sign
   void sign_extend_32(Gpr to, Source from);           ///< to 64 bits
   void address(Gpr to, Place place);
+  void address(Gpr to, Label label);
   void prefetch_written(Place place);     ///< fetches the cache line, to be written
   void set(Condition condition, Gpr to);  ///< to becomes 0 or 1 (32 bits)
   void move_if(Condition condition, Gpr to, Gpr from, unsigned bytes);
   void jump(Label to);
   void jump(Condition condition, Label to);
+  void jump_to(Place address);  ///< the address lies there
   void call(Gpr function);
   void push(Gpr reg);
   void pop(Gpr reg);

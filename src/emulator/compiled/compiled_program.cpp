@@ -13,16 +13,6 @@ constexpr int kMostNumbers = 2;                 // of them with other numbers
 constexpr std::size_t kMostCode = 64 << 20;     // bytes of code of a program
 constexpr std::uint32_t kMostRegisters = 8000;  // of a function
 
-/// CompiledExit::barrier of the barrier at which the warp waits.
-std::optional<std::uint8_t> full_barrier(const FunctionPlan& plan, const Code& code) {
-  const RegisterInfo& number = plan.registers()[plan.registers().find(code.a)];
-  if (static_cast<BarrierOperation>(code.access) != BarrierOperation::sync || code.b != kNone ||
-      number.bits > 15) {
-    return std::nullopt;
-  }
-  return static_cast<std::uint8_t>(number.bits);
-}
-
 }  // namespace
 
 void Head::add(std::unique_ptr<CompiledRegion> region) {
@@ -119,6 +109,7 @@ Wish CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
                        .parameters = state.parameters,
                        .counters = state.counters,
                        .lane_accesses = watch_ == AccessWatch::nothing,
+                       .masks = has_512_bits(),
                        .unstable = unstable(function, head, frame.registers)};
   present.values = std::count_if(head.regions.begin(), head.regions.end(), [&](const auto& other) {
                      return has_new_numbers(function, *other, present);
@@ -144,15 +135,21 @@ Wish CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
   result->announced = std::move(code.announced);
   for (const RegionExit& exit : code.exits) {
     const bool inside = exit.kind != ExitKind::refused && exit.kind != ExitKind::block &&
-                        exit.kind != ExitKind::yield;
-    CompiledExit place{exit.block, inside, exit.index, exit.kind == ExitKind::yield,
-                       exit.kind == ExitKind::ends};
-    if (exit.kind == ExitKind::waits) {
-      place.barrier = full_barrier(plan, plan.function().code[exit.index]);
-    }
-    result->exits.push_back({exit.kind, exit.entry, place});
+                        exit.kind != ExitKind::yield && exit.kind != ExitKind::spins;
+    CompiledExit place{exit.block,
+                       inside,
+                       exit.index,
+                       exit.kind == ExitKind::yield,
+                       exit.kind == ExitKind::ends,
+                       exit.kind == ExitKind::spins,
+                       exit.parted_at};
+    place.barrier = exit.barrier;
+    result->exits.push_back({exit.kind, exit.entry, exit.inner, place});
   }
   result->trusted_entry = code.trusted_entry;
+  result->trusted_inner = code.trusted_inner;
+  result->rounds_entry = code.rounds_entry;
+  result->round_barrier = code.round_barrier;
   result->number = regions_++;
   result->counter = plan.function().blocks[block].counter;
   result->slots = static_cast<std::size_t>(code.slots);

@@ -29,7 +29,7 @@ struct CompiledRegion {
   CodeMemory memory;
   struct Exit {
     ExitKind kind;
-    std::size_t entry;  ///< as in RegionExit
+    std::size_t entry, inner;  ///< as in RegionExit
     CompiledExit place;
   };
   std::vector<Exit> exits;
@@ -40,9 +40,11 @@ struct CompiledRegion {
   RegionSums sums;
   RegionAnnounced announced;
   std::size_t slots = 0;
-  std::size_t trusted_entry = 0;  ///< as in RegionCode
-  std::uint32_t counter = 0;      ///< CodeBlock::counter of the head
-  std::size_t number = 0;         ///< in the program
+  // As in RegionCode:
+  std::size_t trusted_entry = 0, trusted_inner = 0, rounds_entry = 0;
+  std::uint32_t round_barrier = 0;
+  std::uint32_t counter = 0;  ///< CodeBlock::counter of the head
+  std::size_t number = 0;     ///< in the program
   /// The next region of the same head. Those that assume more come first: they fit fewer warps,
   /// which would enter any of the others.
   mutable std::atomic<const CompiledRegion*> next{nullptr};
@@ -54,8 +56,10 @@ struct CompiledRegion {
   std::size_t assumptions() const { return assumed.size() + numbers.size() + parameters.size(); }
   /// `at`: offset of the place to enter by.
   Run entry(std::size_t at) const {
-    return reinterpret_cast<Run>(
-        const_cast<std::uint8_t*>(static_cast<const std::uint8_t*>(memory.data()) + at));
+    return reinterpret_cast<Run>(const_cast<std::uint8_t*>(address(at)));
+  }
+  const std::uint8_t* address(std::size_t at) const {
+    return static_cast<const std::uint8_t*>(memory.data()) + at;
   }
 };
 

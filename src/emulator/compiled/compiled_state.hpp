@@ -22,6 +22,34 @@ struct AccessBounds {
   std::uint32_t region = TouchedBytes::kNowhere;  ///< of TouchedBytes
 };
 
+/// A warp of a block whose warps cross barriers in rounds (barrier_rounds.hpp). Code finds it by
+/// its number: 64 bytes each.
+struct alignas(64) RoundWarp {
+  const std::uint8_t* entry = nullptr;  ///< where it goes on
+  std::uint8_t* frame = nullptr;
+  std::uint64_t* slots = nullptr;
+  std::int64_t* turn = nullptr;
+  std::uint64_t place = 0;  ///< CompiledState::place
+  std::uint32_t exit = 0;   ///< of the barrier where it was last
+  std::uint32_t bit = 0;    ///< of its number
+  std::uint32_t above = 0;  ///< bits of higher numbers
+};
+inline constexpr int kRoundWarpShift = 6;
+static_assert(sizeof(RoundWarp) == 1 << kRoundWarpShift);
+
+/// Sets of warps are bits by number.
+struct Rounds {
+  RoundWarp* current = nullptr;  ///< that has its turn; null: there are no rounds
+  RoundWarp* warps = nullptr;
+  std::uint32_t live = 0;
+  std::uint32_t waiting = 0;
+  std::uint32_t ready = 0;  ///< those that will have their turn in this round
+  std::uint32_t barrier = 0;
+  std::uint64_t completions = 0;
+  std::int64_t steps = 0;    ///< warp instructions of the turns that are over
+  std::int64_t longest = 0;  ///< those that a turn begins with
+};
+
 struct CompiledState {
   std::uint8_t* frame = nullptr;
   std::int64_t* turn = nullptr;  ///< warp instructions that are left of it
@@ -34,6 +62,12 @@ struct CompiledState {
   const std::uint8_t* parameters = nullptr;
   Context* context = nullptr;
   Worker* worker = nullptr;
+  std::uint32_t alone = 0;  ///< 1: no other host thread runs blocks of the launch
+  /// Of a part that only some lanes run: those of them that take the branch before it, and those
+  /// that run it. Wider than a mask, as code reads a word from any byte of it.
+  std::uint32_t taken = 0;
+  std::uint64_t mask = 0;
+  Rounds rounds;
   // Where observers take accesses added up:
   SumEntry* sums = nullptr;
   std::uint64_t place = 0;          ///< of the warp that runs, as in SumEntry

@@ -1,9 +1,11 @@
 // Which compiled region a warp enters, on one host thread.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
 #include "emulator/block.hpp"
+#include "emulator/compiled/barrier_rounds.hpp"
 #include "emulator/compiled/compiled_program.hpp"
 #include "emulator/lane_key.hpp"
 #include "emulator/launch_state.hpp"
@@ -48,15 +50,24 @@ class Thread final : public CompiledThread {
   void enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
              std::int64_t& turn);
   const CompiledRegion* known_beginning(const Warp& warp) const;
+  const CompiledRegion::Exit& cross_barriers(Block& block, Warp& warp, const CompiledRegion& region,
+                                             std::uint64_t number);
+  void tell_ends(Block& block) {
+    if (ended_ != 0) block.count_ended_warps(std::exchange(ended_, 0));
+  }
   const CompiledExit* left(const CompiledRegion& region, std::uint64_t exit, CompiledPause& pause);
   bool is_worth_trying(const CompiledRegion& region);
   void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
   Wish compile(const Frame& frame, std::uint32_t block, std::size_t known);
   std::uint64_t executed_since();
-  void judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions);
+  BarrierRounds::End run_rounds(Block& block);
+  void judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions,
+             std::uint32_t runs = 1);
 
   CompiledProgram& program_;
   CompiledState state_;
+  BarrierRounds rounds_{state_};
+  std::uint32_t ended_ = 0;  ///< warps that have ended unnoticed, since the block was last told
   std::vector<AccessBounds> bounds_;
   std::vector<SumEntry> sums_;
   std::vector<std::uint64_t> recent_;
@@ -85,6 +96,7 @@ Thread::Thread(CompiledProgram& program, Worker& worker, std::optional<std::uint
   state_.parameters = worker.context.parameters;
   state_.context = &worker.context;
   state_.worker = &worker;
+  state_.alone = worker.launch.is_alone() ? 1 : 0;
   state_.touched = worker.launch.touched_bytes();
   state_.used = &used_;
 }
@@ -127,7 +139,8 @@ void Thread::enter(const CompiledRegion& region, const Frame& frame, CompiledPau
 const CompiledExit* Thread::left(const CompiledRegion& region, std::uint64_t number,
                                  CompiledPause& pause) {
   const CompiledRegion::Exit& exit = region.exits[number];
-  if (exit.kind == ExitKind::waits) {
+  pause.taken = state_.taken;
+  if (exit.kind == ExitKind::waits || exit.kind == ExitKind::spins) {
     pause.region = &region;
     pause.exit = number;
   } else if (exit.kind == ExitKind::failed) {
@@ -191,23 +204,66 @@ const CompiledRegion* Thread::known_beginning(const Warp& warp) const {
   return region != nullptr && patience_[region->counter] == 0 ? region : nullptr;
 }
 
+/// The warp has left the region by exit `number`: goes on behind barriers for all threads as long
+/// as it need not wait. Returns the last exit.
+const CompiledRegion::Exit& Thread::cross_barriers(Block& block, Warp& warp,
+                                                   const CompiledRegion& region,
+                                                   std::uint64_t number) {
+  CompiledPause& pause = warp.pause();
+  for (;; number = region.entry(region.exits[number].entry)(&state_)) {
+    state_.context->mask = kAllLanes;
+    const CompiledRegion::Exit& exit = region.exits[number];
+    const CompiledExit& at = exit.place;
+    if (exit.kind != ExitKind::waits && !at.spins) return exit;
+    pause.region = &region;
+    pause.exit = number;
+    if (!at.barrier) return exit;
+    tell_ends(block);
+    const CodeFunction& function = *warp.running_frame().function;
+    if (!warp.full_barrier(function.blocks[at.block], function.code[at.index], *at.barrier)) {
+      return exit;
+    }
+    pause.region = nullptr;
+  }
+}
+
+/// As many rounds of the whole block as there are, if its first warp is where rounds may begin.
+BarrierRounds::End Thread::run_rounds(Block& block) {
+  Warp& first = block.warps()[0];
+  const void* const at = first.pause().region;
+  const CompiledRegion* const region =
+      at != nullptr ? static_cast<const CompiledRegion*>(at) : known_beginning(first);
+  if (first.live() == 0 || region == nullptr || region->rounds_entry == 0) return {};
+  const BarrierRounds::End end = rounds_.run(block, *region, first_place_, trusted_);
+  if (end.begun != 0) {
+    judge(*end.region, end.region->counter, end.instructions, end.begun);
+  } else if (end.ran) {
+    trials_[end.region->counter].instructions += end.instructions;
+  }
+  return end;
+}
+
 /// All regions that it enters have been entered before: nothing has to grow for them meanwhile.
 WarpsRun Thread::run_warps(Block& block, std::size_t first) {
   Warp* const warps = block.warps().data();
   const std::size_t count = block.warps().size();
   prepare(block);
   const CompiledExit* left_at = nullptr;
-  bool idle = true;
-  std::uint32_t ended = 0;  // unnoticed, since the block was last told
-  std::size_t i = first;
+  BarrierRounds::End rounds = first == 0 ? run_rounds(block) : BarrierRounds::End();
+  bool idle = rounds.ended == 0;
+  if (rounds.ran && rounds.exit == 0) return {count, nullptr, idle};
+  std::size_t i = rounds.ran ? rounds.warp : first;
   for (; i < count; ++i) {
     Warp& warp = warps[i];
     if (warp.live() == 0) continue;
     CompiledPause& pause = warp.pause();
-    const CompiledRegion* region = nullptr;
+    std::uint64_t number = std::exchange(rounds.exit, 0);
+    const CompiledRegion* region = rounds.region;
     std::size_t entry = 0;
-    const bool begins = pause.region == nullptr;
-    if (begins) {
+    const bool begins = number == 0 && pause.region == nullptr;
+    if (number != 0) {
+      // It has its turn already.
+    } else if (begins) {
       region = known_beginning(warp);
       if (region == nullptr) break;
       entry = region->trusted_entry;
@@ -217,27 +273,11 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
       entry = region->exits[pause.exit].entry;
     }
     const Frame& frame = begins ? warp.first_frame() : warp.running_frame();
-    std::int64_t& turn = warp.begin_turn(*state_.worker, frame);
+    std::int64_t& turn = number != 0 ? warp.turn() : warp.begin_turn(*state_.worker, frame);
     const std::int64_t before = turn;
     switch_to(*region, frame, pause, turn);
-    const CompiledRegion::Exit* exit = nullptr;
-    for (;;) {
-      const std::uint64_t number = region->entry(entry)(&state_);
-      state_.context->mask = kAllLanes;
-      exit = &region->exits[number];
-      if (exit->kind != ExitKind::waits) break;
-      pause.region = region;
-      pause.exit = number;
-      const CompiledExit& at = exit->place;
-      if (!at.barrier) break;
-      if (ended != 0) block.count_ended_warps(std::exchange(ended, 0));
-      const CodeFunction& function = *frame.function;
-      if (!warp.full_barrier(function.blocks[at.block], function.code[at.index], *at.barrier)) {
-        break;
-      }
-      pause.region = nullptr;
-      entry = exit->entry;
-    }
+    if (number == 0) number = region->entry(entry)(&state_);
+    const CompiledRegion::Exit* const exit = &cross_barriers(block, warp, *region, number);
     if (begins) {
       judge(*region, region->counter, before - turn);
     } else {
@@ -245,26 +285,29 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
     }
     if (exit->kind == ExitKind::ends && block.ends_unnoticed() &&
         (begins || warp.has_first_path())) {
-      ++ended;
+      ++ended_;
       idle = false;
       if (!block.count_steps(warp.end_alone())) break;
       continue;
     }
-    if (ended != 0) block.count_ended_warps(std::exchange(ended, 0));
+    tell_ends(block);
     warp.end_turn();
     if (exit->kind == ExitKind::ends) {
       warp.end(*state_.worker);
       block.count_finished_warp();
       idle = false;
+    } else if (exit->place.spins) {
+      warp.spin(exit->place.block);
     } else if (exit->kind != ExitKind::waits || !exit->place.barrier) {
       if (exit->kind == ExitKind::failed) ++region->failures;
+      pause.taken = state_.taken;
       left_at = &exit->place;
       break;
     }
-    idle = idle && turn >= 0;
+    idle = idle && (turn >= 0 || exit->place.spins);
     if (!block.count_turn(warp)) break;
   }
-  if (ended != 0) block.count_ended_warps(ended);
+  tell_ends(block);
   return {i, left_at, idle};
 }
 
@@ -326,11 +369,13 @@ std::uint64_t Thread::executed_since() {
 }
 
 /// A region that is left again at once, or whose checks fail, does not pay.
-void Thread::judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions) {
+void Thread::judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions,
+                   std::uint32_t runs) {
   Trial& trial = trials_[counter];
   trial.instructions += instructions;
-  if (++trial.runs < kTrial) return;
-  const auto least = static_cast<std::int64_t>(3 + region.assumed.size() / 3) * kTrial;
+  trial.runs += runs;
+  if (trial.runs < kTrial) return;
+  const auto least = static_cast<std::int64_t>(3 + region.assumed.size() / 3) * trial.runs;
   if (trial.instructions < least || region.failures.load() > kMostFailures) {
     patience_[counter] = kNotAgain;
   }

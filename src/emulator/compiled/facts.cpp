@@ -168,7 +168,7 @@ bool FactRules::spreads_sign(const Operation& operation, const Facts& facts) con
 }
 
 bool FactRules::is_one_for_all(const Operation& operation, const Facts& facts) const {
-  if (operation.act != Act::compare || operation.real ||
+  if (may_part_ || operation.act != Act::compare || operation.real ||
       is_one_of(operation.comparison, {ptx::Compare::eq, ptx::Compare::ne}) ||
       !plan_.only_branches(operation.out[0])) {
     return false;
@@ -316,13 +316,37 @@ bool FactRules::is_regular_access(const Operation& operation, std::size_t i,
          std::abs(operation.offset(i)) < kFar;
 }
 
+/// Under a mask lanes store to neighbouring elements, a vector of 512 bits at a time, or all to
+/// one.
+bool FactRules::has_masked_code(const Operation& operation, const Facts& facts) const {
+  if (!masked_accesses_ || operation.act == Act::copy) return false;
+  if (operation.act == Act::load) return true;
+  const std::uint32_t address = operation.in[0];
+  const ShapeNumber form = shape(facts, address);
+  if (form == kUniform) {
+    return std::none_of(operation.in.begin() + 1, operation.in.end(),
+                        [&](std::uint32_t data) { return shape(facts, data) > kUniform; });
+  }
+  if (operation.width < 4 || operation.in.size() != 2) return false;
+  const int lanes = 64 / operation.width;
+  const unsigned bytes = plan_.registers()[address].width;
+  for (int lane = 0; lane < 32; ++lane) {
+    const int first = lane / lanes * lanes;
+    if (shapes_.difference(form, lane, bytes) !=
+        shapes_.difference(form, first, bytes) + (lane - first) * operation.width) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Way FactRules::way(const Operation& operation, const Facts& facts) const {
-  if (operation.act == Act::call) return Way::call;
+  if (operation.act == Act::call || operation.act == Act::atomic_add) return Way::call;
   if (operation.is_access()) {
     for (std::size_t i = 0; i < operation.addresses(); ++i) {
       if (!is_regular_access(operation, i, facts)) return Way::call;
     }
-    return Way::access;
+    return masked_ && !has_masked_code(operation, facts) ? Way::call : Way::access;
   }
   if (result_shape(operation, facts) != kNoShape) return Way::scalar;
   return operation.has_vectors() ? Way::vector : Way::call;

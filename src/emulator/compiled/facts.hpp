@@ -49,6 +49,11 @@ class FactRules {
   /// A comparison of integers that only branches depend on, one of them uniform, the other of known
   /// shape. The code then tests that all lanes give the same result, and is left where they do not.
   bool is_one_for_all(const Operation& operation, const Facts& facts) const;
+  /// From now on only some lanes run. `accesses`: accesses of known shape have code.
+  void begin_masked(bool accesses) { masked_ = true, masked_accesses_ = accesses; }
+  void end_masked() { masked_ = false; }
+  /// From now on lanes may part: no comparison is one for all.
+  void let_part(bool may) { may_part_ = may; }
   Way way(const Operation& operation, const Facts& facts) const;
   /// `facts` become those behind the operation.
   void apply(const Operation& operation, Facts& facts) const;
@@ -62,11 +67,13 @@ class FactRules {
   ShapeNumber shifted_shape(const Operation& operation, const Facts& facts) const;
   bool has_bits_apart(const Facts& facts, std::uint32_t reg, unsigned bits) const;
   bool is_regular_access(const Operation& operation, std::size_t i, const Facts& facts) const;
+  bool has_masked_code(const Operation& operation, const Facts& facts) const;
 
   const FunctionPlan& plan_;
   ShapeTable& shapes_;
   const std::vector<bool>& wanted_;
   const KnownParameters& parameters_;
+  bool masked_ = false, masked_accesses_ = false, may_part_ = false;
 };
 
 }  // namespace tilescope::emulator::compiled

@@ -84,7 +84,8 @@ enum class Act : std::uint8_t {
   load_parameter,
   load,
   store,
-  copy,  ///< cp.async, at once: from global to shared memory
+  copy,        ///< cp.async, at once: from global to shared memory
+  atomic_add,  ///< of integers, in shared or global memory
 };
 
 struct Operation {

@@ -2,22 +2,57 @@
 
 #include <cstddef>
 
+#include "base/one_of.hpp"
 #include "emulator/compiled/runtime_calls.hpp"
+#include "emulator/compiled/vector_cache.hpp"
 
 namespace tilescope::emulator::compiled {
 namespace {
 
-constexpr Gpr kMemory = rcx;  ///< what is added to an address for the host's
+constexpr Gpr kMemory = rcx;           ///< what is added to an address for the host's
+constexpr Gpr kLane = r9, kLeft = r8;  ///< the present lane, and those that are left with it
 constexpr int kWrong = 0, kFirst = 1, kLast = 2, kLanes = 3, kMore = 4;  // vectors
 
 }  // namespace
 
 bool LaneAccessEmitter::takes(const FunctionPlan& plan, const Operation& operation) {
-  if (operation.act != Act::load && operation.act != Act::store) return false;
+  if (!is_one_of(operation.act, {Act::load, Act::store, Act::atomic_add})) return false;
   const Space space = operation.space(0);
   return (space == Space::shared ||
           (space == Space::global && plan.registers()[operation.in[0]].width == 8)) &&
          operation.code->offset % operation.code->bytes == 0;
+}
+
+/// The place of the present lane in the frame.
+Place LaneAccessEmitter::in_frame(std::uint32_t reg) const {
+  const RegisterInfo& info = plan_.registers()[reg];
+  return lane_ ? at(kFrame, lane_of(reg, *lane_)) : at(kFrame, info.offset, kLane, info.width);
+}
+
+/// Calls `visit` for each lane that runs, in ascending order: `in_frame` is its place.
+template <class Visit>
+void LaneAccessEmitter::each_lane(bool loop, Visit visit) {
+  if (!loop) {
+    for (int lane = 0; lane < 32; ++lane) {
+      lane_ = lane;
+      visit();
+    }
+    return;
+  }
+  lane_ = std::nullopt;
+  const Label next = a_.label();
+  if (masked_) {
+    a_.mov(kLeft, at(kState, offsetof(CompiledState, mask)), 4);
+  } else {
+    a_.mov_constant(kLeft, kAllLanes);
+  }
+  a_.bind(next);
+  a_.lowest_one(kLane, kLeft, 4);
+  visit();
+  a_.mov(rax, kLeft, 4);
+  a_.add_constant(rax, ~std::uint64_t{0}, 4);
+  a_.bit_and(kLeft, rax, 4);
+  a_.jump(Condition::not_equal, next);
 }
 
 /// The place of a register's lane in the frame.
@@ -58,6 +93,12 @@ void LaneAccessEmitter::check_words() {
   a_.mov(kMemory, at(kState, offsetof(CompiledState, shared)), 8);
 }
 
+/// A member of the AccessBounds.
+Place LaneAccessEmitter::bound(std::size_t offset) const {
+  return at(kBounds, std::int64_t{bounds_} * std::int64_t{sizeof(AccessBounds)} +
+                         static_cast<std::int64_t>(offset));
+}
+
 /// kFirst: the lowest address of the memory less the instruction's offset; kLast: the highest
 /// address of a lane less the lowest; kMemory.
 void LaneAccessEmitter::load_extent() {
@@ -74,17 +115,13 @@ void LaneAccessEmitter::load_extent() {
     broadcast(kLast);
     a_.mov(kMemory, at(kState, offsetof(CompiledState, shared)), 8);
   } else {
-    const auto member = [&](std::size_t at_byte) {
-      return at(kBounds, std::int64_t{bounds_} * std::int64_t{sizeof(AccessBounds)} +
-                             static_cast<std::int64_t>(at_byte));
-    };
-    a_.mov(rax, member(offsetof(AccessBounds, begin)), 8);
+    a_.mov(rax, bound(offsetof(AccessBounds, begin)), 8);
     a_.add_constant(rax, ~offset + 1, 8);
     broadcast(kFirst);
-    a_.mov(rax, member(offsetof(AccessBounds, limit)), 8);
+    a_.mov(rax, bound(offsetof(AccessBounds, limit)), 8);
     a_.add_constant(rax, ~std::uint64_t{0}, 8);
     broadcast(kLast);
-    a_.mov(kMemory, member(offsetof(AccessBounds, to_host)), 8);
+    a_.mov(kMemory, bound(offsetof(AccessBounds, to_host)), 8);
   }
   a_.add_constant(kMemory, offset, 8);
 }
@@ -113,13 +150,70 @@ void LaneAccessEmitter::check_longs() {
   }
 }
 
-void LaneAccessEmitter::move_lane(int lane) {
+/// With AVX-512: as the two above, of the lanes that run. kMask gathers those that do not fit.
+void LaneAccessEmitter::check_512() {
+  const std::uint32_t address = operation_.in[0];
+  const bool wide = plan_.registers()[address].width == 8;
+  const auto bytes = static_cast<std::int32_t>(operation_.code->bytes);
+  const auto offset = static_cast<std::uint64_t>(operation_.code->offset);
+  const auto broadcast = [&](int to) {
+    a_.vector(vmovq, to, 0, rax);
+    a_.strip(wide ? vpbroadcastq : vpbroadcastd, to, 0, ymm(to));
+  };
+  // Less the lowest address every one must be below the limit.
+  if (is_shared()) {
+    a_.mov_constant(rax, ~offset + 1);
+    broadcast(kFirst);
+    a_.mov(rax, at(kState, offsetof(CompiledState, shared_bytes)), 8);
+    a_.compare_constant(rax, bytes, 8);
+    a_.jump(Condition::below, slow_);
+    a_.add_constant(rax, static_cast<std::uint64_t>(1 - std::int64_t{bytes}), 8);
+    broadcast(kLast);
+    a_.mov(kMemory, at(kState, offsetof(CompiledState, shared)), 8);
+  } else {
+    a_.mov(rax, bound(offsetof(AccessBounds, begin)), 8);
+    a_.add_constant(rax, ~offset + 1, 8);
+    broadcast(kFirst);
+    a_.mov(rax, bound(offsetof(AccessBounds, limit)), 8);
+    broadcast(kLast);
+    a_.mov(kMemory, bound(offsetof(AccessBounds, to_host)), 8);
+  }
+  if (wide) a_.add_constant(kMemory, offset, 8);
+  constexpr std::uint8_t kNotBelow = 5;
+  const int lanes = wide ? 8 : 16;
+  a_.vector(kxorw, kMask, kMask, ymm(kMask));
+  if (!masked_) a_.vector(kxnorw, kRunning, kRunning, ymm(kRunning));
+  if (bytes > 1) {
+    a_.mov_constant(rax, static_cast<std::uint64_t>(bytes - 1));
+    broadcast(kMore);
+  }
+  for (int lane = 0; lane < 32; lane += lanes) {
+    if (masked_) load_running(a_, lane);
+    a_.strip(vmovups, kLanes, 0, at(kFrame, lane_of(address, lane)));
+    if (bytes > 1) {
+      a_.strip(masked(wide ? vptestmq : vptestmd, kRunning), kMask2, kLanes, ymm(kMore));
+      a_.vector(korw, kMask, kMask, ymm(kMask2));
+    }
+    a_.strip(wide ? vpsubq : vpsubd, kLanes, kLanes, ymm(kFirst));
+    a_.strip(masked(wide ? vpcmpuq : vpcmpud, kRunning), kMask2, kLanes, ymm(kLast), kNotBelow);
+    a_.vector(korw, kMask, kMask, ymm(kMask2));
+  }
+  a_.vector(kortestw, kMask, 0, ymm(kMask));
+  a_.jump(Condition::not_equal, slow_);
+}
+
+/// rax: the host's address.
+void LaneAccessEmitter::load_address() {
+  const unsigned bytes = plan_.registers()[operation_.in[0]].width;
+  a_.mov(rax, in_frame(operation_.in[0]), bytes);
+  if (bytes == 4) a_.add_constant(rax, static_cast<std::uint64_t>(operation_.code->offset), 4);
+  a_.add(rax, kMemory, 8);
+}
+
+void LaneAccessEmitter::move_lane() {
   const Operation& operation = operation_;
   const unsigned slot = operation.width == 8 ? 8 : 4;
-  const unsigned address = plan_.registers()[operation.in[0]].width;
-  a_.mov(rax, at(kFrame, lane_of(operation.in[0], lane)), address);
-  if (address == 4) a_.add_constant(rax, static_cast<std::uint64_t>(operation.code->offset), 4);
-  a_.add(rax, kMemory, 8);
+  load_address();
   const auto element = [&](std::size_t i) {
     return at(rax, static_cast<std::int64_t>(i) * operation.width);
   };
@@ -129,31 +223,114 @@ void LaneAccessEmitter::move_lane(int lane) {
     } else {
       a_.mov(rdx, element(i), slot);
     }
-    a_.store(at(kFrame, lane_of(operation.out[i], lane)), rdx, slot);
+    a_.store(in_frame(operation.out[i]), rdx, slot);
   }
   for (std::size_t i = 1; i < operation.in.size(); ++i) {
-    a_.mov(rdx, at(kFrame, lane_of(operation.in[i], lane)), slot);
+    a_.mov(rdx, in_frame(operation.in[i]), slot);
     a_.store(element(i - 1), rdx, operation.width);
   }
 }
 
+/// The number that every lane adds, where an instruction can hold it.
+std::optional<std::int32_t> LaneAccessEmitter::known_addend() const {
+  const RegisterInfo& addend = plan_.registers()[operation_.in[1]];
+  const auto value = static_cast<std::int32_t>(addend.bits);
+  const bool fits =
+      operation_.width == 4 || static_cast<std::int64_t>(addend.bits) == std::int64_t{value};
+  if (addend.kind != RegisterKind::constant || !fits) return std::nullopt;
+  return value;
+}
+
+/// Context::atomic_changes: the lanes that run and do not add 0.
+void LaneAccessEmitter::count_changes() {
+  const bool wide = operation_.width == 8;
+  const Place changes = at(rdx, offsetof(Context, atomic_changes));
+  a_.mov(rdx, at(kState, offsetof(CompiledState, context)), 8);
+  const std::optional<std::int32_t> known = known_addend();
+  if (known == 0) return;
+  if (known && !masked_) return a_.add_to(changes, 32);
+  if (known) {
+    a_.count_ones(rax, at(kState, offsetof(CompiledState, mask)), 4);
+    return a_.add_to(changes, rax, 8);
+  }
+  const int lanes = a_.strip_bytes() / operation_.width;
+  if (!a_.has_512()) a_.vector(vpxor, kFirst, kFirst, ymm(kFirst));
+  a_.mov_constant(rsi, 0);
+  for (int lane = 0; lane < 32; lane += lanes) {
+    a_.strip(vmovups, kLanes, 0, at(kFrame, lane_of(operation_.in[1], lane)));
+    if (a_.has_512()) {
+      if (masked_) load_running(a_, lane);  // else check_512 has set all
+      a_.strip(masked(wide ? vptestmq : vptestmd, kRunning), kMask, kLanes, ymm(kLanes));
+      a_.vector(kmovw_to, rax, 0, ymm(kMask));
+    } else {
+      a_.vector(wide ? vpcmpeqq : vpcmpeqd, kLanes, kLanes, ymm(kFirst));
+      a_.vector(wide ? vmovmskpd : vmovmskps, rax, 0, ymm(kLanes));
+    }
+    a_.count_ones(rax, rax, 4);
+    a_.add(rsi, rax, 8);
+  }
+  if (!a_.has_512()) {  // those that add 0 have been counted
+    a_.add_to(changes, 32);
+    a_.negate(rsi, 8);
+  }
+  a_.add_to(changes, rsi, 8);
+}
+
+/// In ascending order, as lanes may name the same word. `locks`: as one step for all host threads.
+void LaneAccessEmitter::add_lane(bool locks) {
+  load_address();
+  const unsigned width = operation_.width;
+  const std::optional<std::int32_t> known = known_addend();
+  const bool has_result = !operation_.out.empty();
+  if (has_result) a_.mov(rdx, at(rax), width);
+  if (!known) a_.mov(rsi, in_frame(operation_.in[1]), width);
+  if (locks) a_.lock();
+  if (known) {
+    a_.add_to(at(rax), *known, width);
+  } else {
+    a_.add_to(at(rax), rsi, width);
+  }
+  if (has_result) a_.store(in_frame(operation_.out[0]), rdx, width);
+}
+
 void LaneAccessEmitter::emit() {
-  if (plan_.registers()[operation_.in[0]].width == 4) {
+  if (a_.has_512()) {
+    check_512();
+  } else if (plan_.registers()[operation_.in[0]].width == 4) {
     check_words();
   } else {
     check_longs();
   }
-  for (int lane = 0; lane < 32; ++lane) move_lane(lane);
+  if (operation_.act == Act::atomic_add) {
+    count_changes();
+    if (!is_shared()) {
+      if (static_cast<Scope>(operation_.code->scope) == Scope::system) {
+        a_.jump(shared_by_threads_);
+      } else {
+        a_.compare_constant(at(kState, offsetof(CompiledState, alone)), 0, 4);
+        a_.jump(Condition::equal, shared_by_threads_);
+      }
+    }
+    each_lane(masked_, [&] { add_lane(false); });
+  } else {
+    each_lane(masked_, [&] { move_lane(); });
+  }
   a_.bind(behind_);
 }
 
 void LaneAccessEmitter::emit_slow() {
+  if (operation_.act == Act::atomic_add && !is_shared()) {
+    a_.bind(shared_by_threads_);
+    each_lane(true, [&] { add_lane(true); });
+    a_.jump(behind_);
+  }
   a_.bind(slow_);
   a_.vzeroupper();
   a_.mov(rdi, kState, 8);
   a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(operation_.code));
   a_.mov_constant(rdx, bounds_);
-  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&run_lanes));
+  const auto run = masked_ ? &run_masked_lanes : &run_lanes;
+  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(run));
   a_.call(rax);
   a_.jump(behind_);
 }

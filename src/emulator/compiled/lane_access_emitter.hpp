@@ -1,7 +1,9 @@
 // Accesses whose lanes have addresses of any shape: each lane's address is checked, eight or four
-// at once, and then loaded from or stored to, lane by lane. One lane that does not fit hands the
-// whole access to the interpreter's executor.
+// at once, and then loaded from, stored to or added to, lane by lane. One lane that does not fit
+// hands the whole access to the interpreter's executor.
 #pragma once
+
+#include <optional>
 
 #include "emulator/compiled/assembler.hpp"
 #include "emulator/compiled/compiled_state.hpp"
@@ -11,14 +13,17 @@ namespace tilescope::emulator::compiled {
 
 class LaneAccessEmitter {
  public:
-  /// `bounds`: the number of its AccessBounds, of single lanes.
+  /// `bounds`: the number of its AccessBounds, of single lanes. `masked`: only the lanes of
+  /// CompiledState::mask run; with AVX-512.
   LaneAccessEmitter(Assembler& assembler, const FunctionPlan& plan, const Operation& operation,
-                    std::uint32_t bounds)
+                    std::uint32_t bounds, bool masked)
       : a_(assembler),
         plan_(plan),
         operation_(operation),
         bounds_(bounds),
+        masked_(masked),
         slow_(assembler.label()),
+        shared_by_threads_(assembler.label()),
         behind_(assembler.label()) {}
 
   /// There is code for the operation: it is an access of shared memory, or of global memory through
@@ -35,14 +40,25 @@ class LaneAccessEmitter {
   void check_words();
   void check_longs();
   void load_extent();
-  void move_lane(int lane);
+  void check_512();
+  Place bound(std::size_t offset) const;
+  template <class Visit>
+  void each_lane(bool loop, Visit visit);
+  Place in_frame(std::uint32_t reg) const;
+  void load_address();
+  void move_lane();
+  std::optional<std::int32_t> known_addend() const;
+  void count_changes();
+  void add_lane(bool locks);
   std::int64_t lane_of(std::uint32_t reg, int lane) const;
 
   Assembler& a_;
   const FunctionPlan& plan_;
   const Operation& operation_;
   std::uint32_t bounds_;
-  Label slow_, behind_;
+  bool masked_;
+  Label slow_, shared_by_threads_, behind_;
+  std::optional<int> lane_;  ///< the present one; nothing: it is in a register
 };
 
 }  // namespace tilescope::emulator::compiled

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "emulator/compiled/lane_access_emitter.hpp"
 #include "emulator/events.hpp"
@@ -28,12 +30,23 @@ bool waits_with_numbers(const FunctionPlan& plan, const CodeBlock& block) {
          is_constant(plan, code.a) && (code.b == kNone || is_constant(plan, code.b));
 }
 
-/// The blocks that a region may go to behind block `b`. A branch back of a loop that may wait for
-/// other threads ends the warp's turn: the interpreter takes it.
-std::vector<std::uint32_t> next_inside(const FunctionPlan& plan, std::uint32_t b) {
+/// The blocks that a region with this head may go to behind block `b`. A branch back of a loop that
+/// may wait for other threads to the head changes nothing of what is known there: the warp pauses
+/// at the branch where that holds, and is a new one at the head where it does not.
+std::vector<std::uint32_t> next_inside(const FunctionPlan& plan, std::uint32_t head,
+                                       std::uint32_t b) {
   const CodeBlock& block = plan.function().blocks[b];
-  if (block.end == BlockEnd::branch && block.spin) return {block.next};
+  if (block.end == BlockEnd::branch && block.spin && block.target == head) return {block.next};
   return plan.successors(b);
+}
+
+void find_masked_parts(const FunctionPlan& plan, Region& region) {
+  for (const std::uint32_t b : region.blocks) {
+    std::optional<MaskedPart> part = find_masked_part(plan, b);
+    if (part && (part->ends || region.contains(part->join))) {
+      region.masked_parts.emplace(b, std::move(*part));
+    }
+  }
 }
 
 /// `seen`: blocks that the region must not enter.
@@ -51,12 +64,17 @@ void choose_blocks(const FunctionPlan& plan, Region& region, std::vector<bool> s
     operations += block.size;
     region.blocks.push_back(open[i]);
     if (!continues_inside(plan, open[i])) continue;
-    for (const std::uint32_t next : next_inside(plan, open[i])) {
+    for (const std::uint32_t next : next_inside(plan, region.head, open[i])) {
       if (!seen[next]) open.push_back(next);
       seen[next] = true;
     }
   }
   std::sort(region.blocks.begin(), region.blocks.end());
+  for (const std::uint32_t b : region.blocks) {
+    if (blocks[b].end == BlockEnd::branch && blocks[b].spin) {
+      region.settled.push_back(blocks[b].target);
+    }
+  }
 }
 
 /// Registers that addresses and branches depend on, through operations that may keep a shape.
@@ -134,7 +152,7 @@ class ReversePostOrder {
   void visit(std::uint32_t b) {
     if (!place_.emplace(b, 0).second) return;
     if (continues_inside(plan_, b)) {
-      for (const std::uint32_t next : next_inside(plan_, b)) {
+      for (const std::uint32_t next : next_inside(plan_, region_.head, b)) {
         if (region_.contains(next)) visit(next);
       }
     }
@@ -170,12 +188,15 @@ void spread_facts(const FunctionPlan& plan, Region& region, const Facts& assumed
     }
     if (!continues_inside(plan, b)) continue;
     if (block.end == BlockEnd::collective) rules.apply(plan.operation(block.body_end), facts);
-    for (const std::uint32_t next : next_inside(plan, b)) {
+    for (const std::uint32_t next : next_inside(plan, region.head, b)) {
       if (!region.contains(next)) continue;
+      std::optional<Facts> settled;
+      const Facts& there =
+          region.is_settled(next) ? settled.emplace(facts.settled()) : std::as_const(facts);
       const auto found = region.at_begin.find(next);
       if (found == region.at_begin.end()) {
-        region.at_begin.emplace(next, facts.known(plan.live_at_begin(next)));
-      } else if (!meet(found->second, facts)) {
+        region.at_begin.emplace(next, there.known(plan.live_at_begin(next)));
+      } else if (!meet(found->second, there)) {
         continue;
       }
       open[order.place(next)] = true;
@@ -311,6 +332,10 @@ bool Region::contains(std::uint32_t block) const {
   return std::binary_search(blocks.begin(), blocks.end(), block);
 }
 
+bool Region::is_settled(std::uint32_t block) const {
+  return block != head && std::find(settled.begin(), settled.end(), block) != settled.end();
+}
+
 bool continues_inside(const FunctionPlan& plan, std::uint32_t b) {
   const CodeBlock& block = plan.function().blocks[b];
   switch (block.end) {
@@ -335,6 +360,7 @@ Region find_region(const FunctionPlan& plan, std::uint32_t head, const PresentSt
     region = {};
     region.head = head;
     choose_blocks(plan, region, avoided);
+    if (present.masks) find_masked_parts(plan, region);
     find_wanted(plan, region);
     Facts assumed = assume(plan, region, present);
     spread_facts(plan, region, assumed);

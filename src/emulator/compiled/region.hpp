@@ -1,5 +1,6 @@
 // A part of a function that is compiled as one piece: the blocks that a warp of 32 lanes can reach
-// from a head by falling through, by branches that all lanes take together, and behind barriers.
+// from a head by falling through, by branches that all lanes take together, and behind barriers;
+// and parts that only some of its lanes run, where they meet again inside or leave the kernel.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "emulator/compiled/facts.hpp"
+#include "emulator/compiled/masked_part.hpp"
 #include "emulator/launch_state.hpp"
 
 namespace tilescope::emulator::compiled {
@@ -30,12 +32,18 @@ struct Region {
   std::vector<Assumption> assumptions;  ///< which the code tests when it is entered
   KnownParameters parameters;           ///< likewise
 
+  /// By the block that ends with their branch.
+  std::map<std::uint32_t, MaskedPart> masked_parts;
+  /// Blocks where loops begin that may wait for others: warps pause there.
+  std::vector<std::uint32_t> settled;
+
   bool contains(std::uint32_t block) const;
+  /// The frame has all registers at the block's begin. The head is as other blocks: what is assumed
+  /// of registers is in the frame when the code is entered.
+  bool is_settled(std::uint32_t block) const;
 };
 
-/// Whether all lanes stay in a region behind the end of the block, if they do so together. Where
-/// the block's branch leads back to a loop that may wait for others, only those that do not take
-/// it.
+/// Whether all lanes stay in a region behind the end of the block, if they do so together.
 bool continues_inside(const FunctionPlan& plan, std::uint32_t block);
 
 /// The state that a region is compiled for.
@@ -44,6 +52,7 @@ struct PresentState {
   const std::uint8_t* parameters = nullptr;  ///< of the kernel
   const BlockCounter* counters = nullptr;    ///< how often blocks have run, by CodeBlock::counter
   bool lane_accesses = false;                ///< as LaneAccessEmitter makes them
+  bool masks = false;                        ///< the CPU has mask registers
   std::vector<bool> unstable;                ///< registers that are not assumed to have a shape
   bool values = true;                        ///< numbers may be assumed to stay what they are
 };

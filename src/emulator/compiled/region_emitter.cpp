@@ -17,14 +17,11 @@
 #include "emulator/lane_key.hpp"
 
 namespace tilescope::emulator::compiled {
-namespace {
+namespace {}  // namespace
 
-/// TILESCOPE_LANES chooses less, as for the interpreter.
 bool has_512_bits() {
   return &lane_kernels() == lane_kernels("v4");
 }
-
-}  // namespace
 
 RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWatch watch,
                              ProgramNumbers& numbers)
@@ -41,6 +38,8 @@ RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWat
   code_.exits.push_back({});
   return_ = a_.label();
   trusted_ = a_.label();
+  trusted_inner_ = a_.label();
+  rounds_ = a_.label();
   for (const std::uint32_t b : region.blocks) blocks_.emplace(b, a_.label());
 }
 
@@ -51,53 +50,82 @@ RegionCode RegionEmitter::emit() {
   for (const std::uint32_t b : region_.blocks) {
     if (region_.at_begin.contains(b)) block(b);
   }
-  for (std::size_t i = 0; i < later_.size(); ++i) later_[i]();
+  for (std::size_t i = 0; i < later_.size(); ++i) {
+    const std::function<void()> what = std::move(later_[i]);  // it may add others
+    what();
+  }
+  if (has_rounds_) enter_rounds();
   leave();
   code_.bytes = a_.finish();
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    code_.exits[entries_[i].exit].entry = a_.offset(entries_[i].at);
+  for (const Entry& entry : entries_) {
+    code_.exits[entry.exit].entry = a_.offset(entry.at);
+    code_.exits[entry.exit].inner = a_.offset(entry.inner);
   }
-  if (lasting) code_.trusted_entry = a_.offset(trusted_);
+  if (has_rounds_) code_.rounds_entry = a_.offset(rounds_);
+  if (lasting) {
+    code_.trusted_entry = a_.offset(trusted_);
+    code_.trusted_inner = a_.offset(trusted_inner_);
+  }
   code_.slots = numbers_.first_temporary + numbers_.temporaries;
   program_numbers_.bounds = numbers_.bounds;
   return std::move(code_);
 }
 
 void RegionEmitter::block(std::uint32_t b) {
-  const CodeBlock& block = plan_.function().blocks[b];
   a_.bind(blocks_.at(b));
-  const std::int64_t counter = std::int64_t{block.counter} * std::int64_t{sizeof(BlockCounter)};
-  a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, executed)}), 1);
-  a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, active)}), 32);
-  a_.subtract_from(at(kTurn), static_cast<std::int32_t>(block.size));
+  begin_block(plan_.function().blocks[b]);
   facts_.assign(region_.at_begin.at(b));
+  body(b, plan_.function().blocks[b].begin);
+  end(b, plan_.live_in_block(b).back());
+}
+
+/// Counts the block.
+void RegionEmitter::begin_block(const CodeBlock& block) {
+  const std::int64_t counter = std::int64_t{block.counter} * std::int64_t{sizeof(BlockCounter)};
+  const Place active = at(kCounters, counter + std::int64_t{offsetof(BlockCounter, active)});
+  a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, executed)}), 1);
+  if (masked_ == nullptr) {
+    a_.add_to(active, 32);
+  } else {
+    a_.count_ones(rax, at(kState, offsetof(CompiledState, mask)), 4);
+    a_.add_to(active, rax, 8);
+  }
+  a_.subtract_from(at(kTurn), static_cast<std::int32_t>(block.size));
+}
+
+/// The instructions of the block from number `from` on.
+void RegionEmitter::body(std::uint32_t b, std::uint32_t from) {
+  const CodeBlock& block = plan_.function().blocks[b];
   const std::vector<RegisterSet> live = plan_.live_in_block(b);
-  for (std::uint32_t i = block.begin; i < block.body_end;) {
+  for (std::uint32_t i = from; i < block.body_end;) {
     const RegisterSet* here = &live[i - block.begin];
     Numbers stale = facts_.stale(*here);
     const Operation& operation = plan_.operation(i);
     const Numbers before = mentioned(operation);
+    KnownFacts known;
+    if (region_.masked_parts.contains(b)) known = facts_.known(*here);
     Segment next = segments_.next(facts_, i, block.body_end, here);
     i = next.end;
     if (next.is_call()) {
       if (watch_ == AccessWatch::nothing && LaneAccessEmitter::takes(plan_, operation)) {
         settle(before);
-        const auto lanes =
-            std::make_shared<LaneAccessEmitter>(a_, plan_, operation, numbers_.bounds++);
+        const auto lanes = std::make_shared<LaneAccessEmitter>(
+            a_, plan_, operation, numbers_.bounds++, masked_ != nullptr);
         lanes->emit();
         later([lanes] { lanes->emit_slow(); });
       } else {
-        call(reinterpret_cast<std::uint64_t>(&run_operation), operation, before);
+        const auto run = masked_ != nullptr ? &run_masked_operation : &run_operation;
+        call(reinterpret_cast<std::uint64_t>(run), operation, before);
       }
     } else {
-      segment(std::move(next), b, std::move(stale));
+      segment(std::move(next), b, std::move(known), std::move(stale));
     }
   }
-  end(b, live.back());
 }
 
-/// `stale`: before the segment.
-void RegionEmitter::segment(Segment&& segment, std::uint32_t b, Numbers&& stale) {
+/// `before`, `stale`: before the segment; the first only where the block has a masked part.
+void RegionEmitter::segment(Segment&& segment, std::uint32_t b, KnownFacts&& before,
+                            Numbers&& stale) {
   const Label give_up = a_.label(), parted = a_.label();
   // The emitter and the segment are used once more, behind the blocks.
   const auto kept = std::make_shared<const Segment>(std::move(segment));
@@ -116,22 +144,30 @@ void RegionEmitter::segment(Segment&& segment, std::uint32_t b, Numbers&& stale)
                       code_.announced);
     announcer->emit_loads();
   }
-  StripEmitter(a_, plan_, region_.shapes, *kept).emit();
-  StoreEmitter(a_, plan_, region_.shapes, *kept, announcer ? &*announcer : nullptr).emit();
+  StripEmitter(a_, plan_, region_.shapes, *kept, masked_ != nullptr ? &masked_->kept : nullptr)
+      .emit();
+  StoreEmitter(a_, plan_, region_.shapes, *kept, announcer ? &*announcer : nullptr,
+               masked_ != nullptr)
+      .emit();
   for (const Segment::Change& change : kept->changes) {
     const unsigned width = std::max<unsigned>(plan_.registers()[change.reg].width, 4);
     a_.mov(rax, slot_place(change.slot), width);
     a_.store(slot_place(static_cast<int>(change.reg)), rax, width);
   }
-  later([this, kept, numbers, sums, give_up, parted, b, stale = std::move(stale)] {
+  later([this, kept, numbers, sums, give_up, parted, b, part = masked_, before = std::move(before),
+         stale = std::move(stale)] {
+    begin_masked(part);
     numbers->emit_misses();
     if (sums) sums->emit_calls();
     a_.bind(give_up);
-    exit({ExitKind::failed, b, kept->begin, 0}, stale);
+    // Where only some lanes run, the others may be what does not fit.
+    exit({part != nullptr ? ExitKind::inside : ExitKind::failed, b, kept->begin}, stale);
     a_.bind(parted);
     const auto parts = [](const Item& item) { return item.one_for_all; };
-    if (std::none_of(kept->items.begin(), kept->items.end(), parts)) return;
-    exit({ExitKind::inside, b, kept->begin, 0}, stale);
+    if (std::any_of(kept->items.begin(), kept->items.end(), parts)) {
+      this->parted(b, kept->begin, before, stale);
+    }
+    begin_masked(nullptr);
   });
 }
 
@@ -174,7 +210,7 @@ RegionEmitter::Numbers RegionEmitter::mentioned(const Operation& operation) cons
 void RegionEmitter::settle(const Numbers& numbers) {
   for (const auto& [reg, shape] : numbers) {
     write_lanes(a_, plan_.registers()[reg], static_cast<int>(reg),
-                shape == kUniform ? nullptr : &region_.shapes[shape]);
+                shape == kUniform ? nullptr : &region_.shapes[shape], is_kept(reg));
   }
 }
 
@@ -182,6 +218,9 @@ void RegionEmitter::exit(const RegionExit& how, const Numbers& stale) {
   settle(stale);
   a_.mov_constant(rax, code_.exits.size());
   code_.exits.push_back(how);
+  if (masked_ != nullptr && how.kind != ExitKind::ends) {
+    code_.exits.back().parted_at = masked_->branch;
+  }
   a_.jump(return_);
 }
 
@@ -200,7 +239,7 @@ void RegionEmitter::end(std::uint32_t b, const RegisterSet& live) {
     wait(b);
   } else {
     const ExitKind kind = plan_.ends_warp(b) ? ExitKind::ends : ExitKind::inside;
-    exit({kind, b, block.body_end, 0}, facts_.stale(live));
+    exit({kind, b, block.body_end}, facts_.stale(live));
   }
 }
 
@@ -255,7 +294,7 @@ void RegionEmitter::check_members(std::uint32_t b, const RegisterSet& live) {
   }
   later([this, others, b, end, stale = facts_.stale(live)] {
     a_.bind(others);
-    exit({ExitKind::inside, b, end, 0}, stale);
+    exit({ExitKind::inside, b, end}, stale);
   });
 }
 
@@ -263,96 +302,21 @@ void RegionEmitter::check_members(std::uint32_t b, const RegisterSet& live) {
 void RegionEmitter::wait(std::uint32_t b) {
   const CodeBlock& block = plan_.function().blocks[b];
   settle(passage(block.next).unknown_inside);
-  const Label entry = a_.label();
-  entries_.push_back({code_.exits.size(), entry});
-  a_.mov_constant(rax, code_.exits.size());
-  code_.exits.push_back({ExitKind::waits, b, block.body_end, 0});
-  a_.jump(return_);
+  RegionExit how{ExitKind::waits, b, block.body_end};
+  how.barrier = full_barrier(plan_, plan_.function().code[block.body_end]);
+  pause(how, block.next);
+}
+
+/// The warp leaves, and is to go on at the begin of block `next`.
+void RegionEmitter::pause(const RegionExit& how, std::uint32_t next) {
+  const Label entry = a_.label(), inner = a_.label();
+  entries_.push_back({code_.exits.size(), entry, inner});
+  if (how.barrier && watch_ != AccessWatch::each) arrive(*how.barrier, next, inner);
+  exit(how, {});
   a_.bind(entry);
   begin();
-  a_.jump(blocks_.at(block.next));
-}
-
-/// rax: the predicate. In parts, as strips have stored it: the CPU hands a load only what one store
-/// has written.
-void RegionEmitter::load_predicate(std::uint32_t offset) {
-  const int bytes = strip_lanes(a_) / 8;
-  const auto part = [&](Gpr to, std::int64_t at_byte) {
-    a_.load_narrow(to, at(kFrame, offset + at_byte), static_cast<unsigned>(bytes), false);
-  };
-  part(rax, 4 - bytes);
-  for (int at_byte = 4 - 2 * bytes; at_byte >= 0; at_byte -= bytes) {
-    a_.shift_left(rax, static_cast<std::uint8_t>(bytes * 8), 4);
-    part(rcx, at_byte);
-    a_.bit_or(rax, rcx, 4);
-  }
-}
-
-void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
-  const CodeBlock& block = plan_.function().blocks[b];
-  const Code& code = plan_.function().code[block.body_end];
-  if (code.guard == kNone) return go(b, passage(block.target), true);
-  const std::uint32_t guard = plan_.registers().find(code.guard);
-  const Label taken = a_.label();
-  const bool uniform = facts_[guard].shape != kNoShape;
-  if (uniform) {
-    a_.mov(rax, slot_place(static_cast<int>(guard)), 4);
-  } else {
-    load_predicate(code.guard);
-  }
-  if (code.guard_flip != 0) a_.complement(rax, 4);
-  if (uniform && !block.spin) {
-    a_.test(rax, rax, 4);
-    a_.jump(Condition::not_equal, taken);
-  } else {
-    if (!block.spin) {  // else the interpreter takes the branch: the warp's turn ends
-      a_.compare_constant(rax, -1, 4);
-      a_.jump(Condition::equal, taken);
-    }
-    const Label divergent = a_.label();
-    a_.test(rax, rax, 4);
-    a_.jump(Condition::not_equal, divergent);
-    later([this, divergent, b, stale = facts_.stale(live), &block] {
-      a_.bind(divergent);
-      exit({ExitKind::inside, b, block.body_end, 0}, stale);
-    });
-  }
-  if (block.spin) return go(b, passage(block.next), false);
-  later([this, taken, b, to = passage(block.target), &code] {
-    a_.bind(taken);
-    a_.mov(rcx, at(kState, offsetof(CompiledState, lanes_on)), 8);
-    a_.add_to(at(rcx, std::int64_t{code.id} * 8), 32);
-    go(b, to, true);
-  });
-  go(b, passage(block.next), false);
-}
-
-RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {
-  Passage result{to, facts_.stale(plan_.live_at_begin(to)), {}};
-  if (!region_.contains(to)) return result;
-  const std::vector<KnownFacts::Entry>& known = region_.at_begin.at(to).entries;
-  auto place = known.begin();
-  for (const KeptNumber& number : result.stale) {
-    while (place != known.end() && place->reg < number.reg) ++place;
-    if (place == known.end() || place->reg != number.reg) result.unknown_inside.push_back(number);
-  }
-  return result;
-}
-
-void RegionEmitter::go(std::uint32_t from, const Passage& way, bool taken) {
-  if (taken && plan_.function().blocks[from].backward) {
-    const Label goes_on = a_.label();
-    a_.compare_constant(at(kTurn), 0, 8);
-    a_.jump(Condition::greater_equal, goes_on);
-    exit({ExitKind::yield, way.to, 0, 0}, way.stale);
-    a_.bind(goes_on);
-  }
-  if (!region_.contains(way.to)) {
-    exit({ExitKind::block, way.to, 0, 0}, way.stale);
-    return;
-  }
-  settle(way.unknown_inside);
-  a_.jump(blocks_.at(way.to));
+  a_.bind(inner);
+  a_.jump(blocks_.at(next));
 }
 
 }  // namespace tilescope::emulator::compiled

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "emulator/compiled/access_sums.hpp"
@@ -21,6 +22,7 @@ enum class ExitKind : std::uint8_t {
   ends,     ///< all lanes have left the kernel
   inside,   ///< before an instruction of a block that has been counted
   waits,    ///< as inside, before a barrier: the warp is to go on at `entry`
+  spins,    ///< at the begin of a block, in its next turn: the warp is to go on at `entry`
   failed,   ///< as inside: a check failed, or an access goes where only the interpreter knows
 };
 
@@ -28,7 +30,12 @@ struct RegionExit {
   ExitKind kind = ExitKind::refused;
   std::uint32_t block = 0;
   std::uint32_t index = 0;  ///< in CodeFunction::code, for `inside`
-  std::size_t entry = 0;    ///< offset in the code, for `waits`
+  /// The block behind whose branch only some lanes run (MaskedPart::branch); kNone: all do.
+  std::uint32_t parted_at = kNone;
+  std::size_t entry = 0;  ///< offset in the code, for `waits` and `spins`
+  std::size_t inner = 0;  ///< the same for code that runs already
+  /// The barrier, where it is known and takes all threads of the block, for `waits`.
+  std::optional<std::uint8_t> barrier = std::nullopt;
 };
 
 struct RegionCode {
@@ -38,6 +45,9 @@ struct RegionCode {
   /// Offset of the entry for warps whose assumptions held once: nothing that is assumed can have
   /// changed. 0: there is none.
   std::size_t trusted_entry = 0;
+  std::size_t trusted_inner = 0;    ///< the same for code that runs already
+  std::size_t rounds_entry = 0;     ///< for the next warp of Rounds; 0: there are none
+  std::uint32_t round_barrier = 0;  ///< Rounds::barrier
   RegionSums sums;
   RegionAnnounced announced;
 };
@@ -48,6 +58,12 @@ struct ProgramNumbers {
   SumNumbers sums;
   AnnounceNumbers announced;
 };
+
+/// The CPU has AVX-512, unless TILESCOPE_LANES chooses less, as for the interpreter.
+bool has_512_bits();
+
+/// RegionExit::barrier of the barrier that is this instruction.
+std::optional<std::uint8_t> full_barrier(const FunctionPlan& plan, const Code& code);
 
 class RegionEmitter {
  public:
@@ -63,6 +79,7 @@ class RegionEmitter {
     std::uint32_t to = 0;
     Numbers stale;
     Numbers unknown_inside;  ///< those that the block, inside the region, keeps in the frame
+    bool inside = false;     ///< the block is in the region, and all that it knows holds here
   };
   void begin();
   void enter();
@@ -71,13 +88,26 @@ class RegionEmitter {
   void enter_trusted();
   void leave();
   void block(std::uint32_t b);
-  void segment(Segment&& segment, std::uint32_t b, Numbers&& stale);
+  void begin_block(const CodeBlock& block);
+  void body(std::uint32_t b, std::uint32_t from);
+  void parted(std::uint32_t b, std::uint32_t from, const KnownFacts& before, const Numbers& stale);
+  void part_lanes(const MaskedPart& part);
+  void masked_part(const MaskedPart& part);
+  void begin_masked(const MaskedPart* part);
+  bool is_kept(std::uint32_t reg) const { return masked_ != nullptr && masked_->kept.has(reg); }
+  void segment(Segment&& segment, std::uint32_t b, KnownFacts&& before, Numbers&& stale);
   void end(std::uint32_t b, const RegisterSet& live);
   void load_predicate(std::uint32_t offset);
   void branch(std::uint32_t b, const RegisterSet& live);
   void together(std::uint32_t b, const RegisterSet& live);
   void check_members(std::uint32_t b, const RegisterSet& live);
   void wait(std::uint32_t b);
+  void pause(const RegionExit& how, std::uint32_t next);
+  void arrive(std::uint32_t number, std::uint32_t next, Label inner);
+  void next_of_round();
+  void enter_rounds();
+  void spin(const Passage& way);
+  bool knows_all_of(std::uint32_t block) const;
   void call(std::uint64_t function, const Operation& operation, const Numbers& mentioned);
   Numbers mentioned(const Operation& operation) const;
   void skip_if_unwatched(Label unwatched);
@@ -99,11 +129,13 @@ class RegionEmitter {
   ProgramNumbers& program_numbers_;
   SegmentNumbers numbers_;
   SegmentBuilder segments_;
+  const MaskedPart* masked_ = nullptr;  ///< which code is being made; null: all lanes run
   std::map<std::uint32_t, Label> blocks_;
-  Label return_, trusted_;
+  Label return_, trusted_, trusted_inner_, rounds_;
+  bool has_rounds_ = false;  ///< there is a barrier for all threads
   struct Entry {
     std::size_t exit;
-    Label at;
+    Label at, inner;
   };
   std::vector<Entry> entries_;  ///< where warps go on that have waited
   std::vector<std::function<void()>> later_;

@@ -102,6 +102,7 @@ bool RegionEmitter::is_lasting() const {
 void RegionEmitter::enter_trusted() {
   a_.bind(trusted_);
   begin();
+  a_.bind(trusted_inner_);
   for (const Assumption& assumption : region_.assumptions) {
     const RegisterInfo& info = plan_.registers()[assumption.reg];
     a_.mov(rax, at(kFrame, info.offset), info.width);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "emulator/block.hpp"
 #include "emulator/compiled/chip_nans.hpp"
@@ -13,11 +14,29 @@
 
 namespace tilescope::emulator::compiled {
 
+void bind_context(CompiledState& state) {
+  Rounds& rounds = state.rounds;
+  Block& block = *state.context->block;
+  Warp& warp = block.warps()[static_cast<std::size_t>(rounds.current - rounds.warps)];
+  warp.enter(*state.worker, warp.running_frame());
+  block.count_steps(std::exchange(rounds.steps, 0));
+}
+
+namespace {
+
+/// In rounds code does not tell the context which warp runs.
+Context& context_of(CompiledState* state) {
+  if (state->rounds.current != nullptr) bind_context(*state);
+  return *state->context;
+}
+
+}  // namespace
+
 std::uint32_t find_bounds(CompiledState* state, std::uint32_t bounds, std::uint64_t low,
                           std::uint64_t span, std::uint32_t constant_space) {
   AccessPattern pattern;
   const Space space = constant_space != 0 ? Space::constant : Space::global;
-  if (!find_allocation(*state->context, pattern, low, span, space)) return 0;
+  if (!find_allocation(context_of(state), pattern, low, span, space)) return 0;
   AccessBounds& found = state->bounds[bounds];
   if (state->touched != nullptr && space == Space::global) {
     const std::uint32_t region = state->touched->find(low, TouchedBytes::kNowhere);
@@ -33,33 +52,65 @@ std::uint32_t find_bounds(CompiledState* state, std::uint32_t bounds, std::uint6
   return 1;
 }
 
-void run_operation(CompiledState* state, const Code* code) {
-  Context& w = *state->context;
-  w.mask = kAllLanes;
-  if (code->guard != kNone) {
-    w.mask = predicate(w, code->guard) ^ code->guard_flip;
-    w.lanes_on[code->id] += static_cast<unsigned>(std::popcount(w.mask));
+namespace {
+
+/// For those of `lanes` whose guard holds.
+void run_for(Context& w, const Code& code, LaneMask lanes) {
+  w.mask = lanes;
+  if (code.guard != kNone) {
+    w.mask &= predicate(w, code.guard) ^ code.guard_flip;
+    w.lanes_on[code.id] += static_cast<unsigned>(std::popcount(w.mask));
     if (w.mask == 0) return;
   }
-  code->execute(w, *code);
+  code.execute(w, code);
 }
 
+}  // namespace
+
+void run_operation(CompiledState* state, const Code* code) {
+  run_for(context_of(state), *code, kAllLanes);
+}
+
+void run_masked_operation(CompiledState* state, const Code* code) {
+  Context& w = context_of(state);
+  const auto lanes = static_cast<LaneMask>(state->mask);
+  w.active = lanes;
+  run_for(w, *code, lanes);
+  w.active = kAllLanes;
+}
+
+void announce_parting(CompiledState* state, const Code* code) {
+  context_of(state).warp->announce_parting(*code, state->taken);
+}
+
+namespace {
+
+/// Learns the bounds from the access of one lane.
+void learn_bounds(CompiledState* state, const Code& code, std::uint32_t bounds, unsigned lane) {
+  if (static_cast<Space>(code.space) != Space::global) return;
+  std::uint64_t address = 0;
+  std::memcpy(&address, state->frame + code.a + lane * sizeof address, sizeof address);
+  find_bounds(state, bounds, address + static_cast<std::uint64_t>(code.offset), code.bytes, 0);
+}
+
+}  // namespace
+
 void run_lanes(CompiledState* state, const Code* code, std::uint32_t bounds) {
-  if (static_cast<Space>(code->space) == Space::global) {
-    std::uint64_t address = 0;
-    std::memcpy(&address, state->frame + code->a, sizeof address);
-    address += static_cast<std::uint64_t>(code->offset);
-    find_bounds(state, bounds, address, code->bytes, 0);
-  }
+  learn_bounds(state, *code, bounds, 0);
   run_operation(state, code);
 }
 
+void run_masked_lanes(CompiledState* state, const Code* code, std::uint32_t bounds) {
+  learn_bounds(state, *code, bounds, static_cast<unsigned>(std::countr_zero(state->mask)));
+  run_masked_operation(state, code);
+}
+
 void run_together(CompiledState* state, const Code* code) {
-  state->context->warp->run_together(*state->worker, *code);
+  context_of(state).warp->run_together(*state->worker, *code);
 }
 
 void announce_together(CompiledState* state, const Code* code) {
-  state->context->warp->announce_sync(*code, kAllLanes, kAllLanes);
+  context_of(state).warp->announce_sync(*code, kAllLanes, kAllLanes);
 }
 
 void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry) {
@@ -67,7 +118,7 @@ void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry
     state->used->push_back({group, static_cast<std::uint32_t>(entry - state->sums)});
   }
   entry->place = state->place;
-  Context& w = *state->context;
+  Context& w = context_of(state);
   for (const SummedAccess& access : group->accesses) {
     const Code& code = *access.code;
     std::uint64_t base =
@@ -103,7 +154,7 @@ void announce_accesses(CompiledState* state, const KnownGroup* group) {
   for (const KnownBase& base : group->bases) {
     bases[count++] = base.slot < 0 ? base.address : state->slots[base.slot];
   }
-  Context& w = *state->context;
+  Context& w = context_of(state);
   const KnownAccesses event{*group, bases, w.warp_index, &w};
   for (const BlockObserverSlot& slot : w.block->observers()) {
     if ((slot.events & (kGlobalAccess | kSharedAccess)) != 0) slot.observer->known_accesses(event);

@@ -9,6 +9,10 @@
 
 namespace tilescope::emulator::compiled {
 
+/// The context becomes that of the warp that has its turn in rounds, and the block hears of the
+/// turns that are over.
+void bind_context(CompiledState& state);
+
 /// Finds the allocation that holds [low, low + span) and keeps it in the bounds; 0 if there is
 /// none.
 std::uint32_t find_bounds(CompiledState* state, std::uint32_t bounds, std::uint64_t low,
@@ -17,9 +21,16 @@ std::uint32_t find_bounds(CompiledState* state, std::uint32_t bounds, std::uint6
 /// Runs an instruction by its executor, for the lanes whose guard holds.
 void run_operation(CompiledState* state, const Code* code);
 
-/// Runs an access by its executor. Of global memory the bounds become those of the allocation that
-/// the first lane meets.
+/// The same, for those of the lanes that run a part by themselves.
+void run_masked_operation(CompiledState* state, const Code* code);
+
+/// Tells observers that only some lanes take a branch: CompiledState::taken.
+void announce_parting(CompiledState* state, const Code* code);
+
+/// Runs an access by its executor, for all lanes or those that run a part by themselves. Of global
+/// memory the bounds become those of the allocation that the first lane meets.
 void run_lanes(CompiledState* state, const Code* code, std::uint32_t bounds);
+void run_masked_lanes(CompiledState* state, const Code* code, std::uint32_t bounds);
 
 /// Runs a warp instruction of all lanes.
 void run_together(CompiledState* state, const Code* code);

@@ -1,11 +1,18 @@
 #include "emulator/compiled/store_emitter.hpp"
 
+#include <cstddef>
+
 #include "emulator/compiled/vector_cache.hpp"
 
 namespace tilescope::emulator::compiled {
 namespace {
 
 constexpr int kHalf = 32;  // bytes of half a vector of 512 bits
+
+/// The store of a strip that a mask may cut, of words or longs.
+constexpr VectorCode vmovups_as(bool wide) {
+  return wide ? VectorCode{1, 1, 0, 1, 0x11, 1} : vmovups_store;
+}
 
 }  // namespace
 
@@ -43,7 +50,7 @@ void StoreEmitter::store(const Item& item) {
   const AccessGroup& group = segment_.groups[static_cast<std::size_t>(item.group)];
   a_.mov(rcx, slot_place(group.pointer_slot), 8);
   if (group.shape == kUniform) {
-    store_lane(item, 31);
+    masked_ ? store_highest(item) : store_lane(item, 31);
   } else if (is_consecutive(item, kHalf)) {
     store_vectors(item);
   } else {
@@ -70,12 +77,32 @@ void StoreEmitter::store_vectors(const Item& item) {
                differences(a_, shapes_[item.in_shapes[1]], width, lane));
     }
     const Place to = at(rcx, displacement(item, 0, lane));
-    if (whole) {
+    if (masked_) {  // FactRules::has_masked_code
+      load_running(a_, lane);
+      a_.strip(masked(vmovups_as(wide), kRunning), data, 0, to);
+    } else if (whole) {
       a_.strip(vmovups_store, data, 0, to);
     } else {  // only with 512 bits
       a_.vector(vmovups_store, data, 0, to);
       a_.strip(vextracti128, data, 0, at(rcx, displacement(item, 0, lane + lanes / 2)), 1);
     }
+  }
+}
+
+/// All lanes that run store to one place: the highest of them wins.
+void StoreEmitter::store_highest(const Item& item) {
+  const Operation& operation = *item.operation;
+  const unsigned slot_bytes = operation.width == 8 ? 8 : 4;
+  a_.highest_one(rdx, at(kState, offsetof(CompiledState, mask)), 4);
+  for (std::size_t i = 1; i < operation.in.size(); ++i) {
+    if (item.in_slots[i] != kNoSlot) {
+      a_.mov(rax, slot_place(item.in_slots[i]), slot_bytes);
+    } else {
+      a_.mov(rax, at(kFrame, plan_.registers()[operation.in[i]].offset, rdx, slot_bytes),
+             slot_bytes);
+    }
+    const std::int64_t element = static_cast<std::int64_t>(i - 1) * operation.width;
+    a_.store(at(rcx, displacement(item, 0, 0) + element), rax, operation.width);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "emulator/compiled/strip_emitter.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/one_of.hpp"
 
@@ -68,7 +69,7 @@ void StripEmitter::emit() {
       std::count_if(segment_.items.begin(), segment_.items.end(), [&](const Item& item) {
         return works(item) && gives_raw_nans(*item.operation) && item.out_next[0] == kAtEnd;
       });
-  if (reals >= kManyReals) cache_.defer_nans();
+  if (reals >= kManyReals && kept_ == nullptr) cache_.defer_nans();
   for (strip_ = 0; strip_ < kWarpSize / lanes_; ++strip_) {
     cache_.begin_strip(strip_);
     for (Row& row : rows_) row.loaded = false;
@@ -288,7 +289,18 @@ Place StripEmitter::predicate_result(const Item& item) const {
   return at(kFrame, offset + strip_ * (lanes_ / 8));
 }
 
+bool StripEmitter::is_kept(const Item& item) const {
+  return kept_ != nullptr && kept_->has(item.operation->out[0]);
+}
+
 void StripEmitter::store_predicate(const Item& item) {
+  if (is_kept(item)) {
+    const auto mask = static_cast<std::int64_t>(offsetof(CompiledState, mask));
+    a_.load_narrow(rcx, predicate_result(item), static_cast<unsigned>(lanes_ / 8), false);
+    a_.bit_xor(rax, rcx, 4);
+    a_.bit_and(rax, at(kState, mask + strip_ * (lanes_ / 8)), 4);
+    a_.bit_xor(rax, rcx, 4);
+  }
   a_.store(predicate_result(item), rax, static_cast<unsigned>(lanes_ / 8));
 }
 
@@ -356,10 +368,15 @@ void StripEmitter::compare(const Item& item) {
 void StripEmitter::compare_512(const Item& item) {
   const Operation& operation = *item.operation;
   const bool wide = operation.width == 8;
+  // All operands first: to make room for one may take a mask register.
+  int operands[2][2] = {};
+  for (int half = 0; half < (wide ? 2 : 1); ++half) {
+    for (const std::size_t i : {0, 1})
+      operands[half][i] = cache_.use(item, i, half, operation.real);
+  }
   for (int half = 0; half < (wide ? 2 : 1); ++half) {
     const int mask = half == 0 ? kMask : kMask2;
-    const int a = cache_.use(item, 0, half, operation.real);
-    const int b = cache_.use(item, 1, half, operation.real);
+    const int a = operands[half][0], b = operands[half][1];
     if (operation.real) {
       a_.strip(wide ? vcmppd : vcmpps, mask, a, ymm(b), real_comparison(operation.comparison));
     } else {
@@ -369,6 +386,10 @@ void StripEmitter::compare_512(const Item& item) {
     }
   }
   if (wide) a_.vector(kunpckbw, kMask, kMask2, ymm(kMask));
+  if (is_kept(item)) {
+    a_.vector(kmovw_to, rax, 0, Source::ymm(kMask));
+    return store_predicate(item);
+  }
   a_.vector(kmovw_store, kMask, 0, predicate_result(item));
 }
 

@@ -10,14 +10,16 @@ namespace tilescope::emulator::compiled {
 
 class StripEmitter {
  public:
+  /// `kept`: as in VectorCache.
   StripEmitter(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
-               const Segment& segment)
+               const Segment& segment, const RegisterSet* kept)
       : a_(assembler),
         plan_(plan),
         shapes_(shapes),
         segment_(segment),
+        kept_(kept),
         lanes_(strip_lanes(assembler)),
-        cache_(assembler, plan, shapes) {}
+        cache_(assembler, plan, shapes, kept) {}
 
   void emit();
 
@@ -34,6 +36,7 @@ class StripEmitter {
   void compare(const Item& item);
   void compare_512(const Item& item);
   bool compare_half(const Item& item, int half);
+  bool is_kept(const Item& item) const;
   void store_predicate(const Item& item);
   void predicate_logic(const Item& item);
   Place predicate_byte(const Item& item, std::size_t i) const;
@@ -76,6 +79,7 @@ class StripEmitter {
   const FunctionPlan& plan_;
   const ShapeTable& shapes_;
   const Segment& segment_;
+  const RegisterSet* kept_;
   const int lanes_;  ///< of a strip
   VectorCache cache_;
   std::vector<int> pointers_;  ///< by group: a register that has its pointer, or -1

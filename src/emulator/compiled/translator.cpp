@@ -63,6 +63,7 @@ class Translator {
   bool access(bool store);
   bool parameter();
   bool copy();
+  bool atomic_sum();
 
   const CodeFunction& function_;
   const RegisterTable& registers_;
@@ -319,6 +320,22 @@ bool Translator::copy() {
          read(from.address, (code_.aux & 2) != 0 ? 8 : 4);
 }
 
+/// The old value is a result where anybody reads it: only of words in shared memory.
+bool Translator::atomic_sum() {
+  const auto space = static_cast<Space>(code_.space);
+  const bool is_word = is_one_of(m_.type(), {Type::u32, Type::s32});
+  const bool is_used = static_cast<AccessKind>(code_.access) == AccessKind::atomic;
+  const bool has_code = space == Space::shared
+                            ? is_word
+                            : space == Space::global && !is_used &&
+                                  (is_word || is_one_of(m_.type(), {Type::u64, Type::s64}));
+  if (!has_code || m_.reduce != ptx::ReduceOp::add || m_.vector != 1) return false;
+  operation_.act = Act::atomic_add;
+  operation_.width = is_word ? 4 : 8;
+  return read(code_.a, (code_.aux & kAddress64) != 0 ? 8 : 4) &&
+         read(code_.list[0], operation_.width) && (!is_used || write(code_.list[1], 4));
+}
+
 bool Translator::run() {
   switch (source_.opcode) {
     case Opcode::add:
@@ -362,6 +379,9 @@ bool Translator::run() {
       return access(true);
     case Opcode::cp_async:
       return copy();
+    case Opcode::atom:
+    case Opcode::red:
+      return atomic_sum();
     default:
       return false;
   }

@@ -166,7 +166,13 @@ void VectorCache::write(int number) {
 void VectorCache::store(int number) {
   Entry& entry = entries_[static_cast<std::size_t>(number)];
   if (entry.raw) deferred_.push_back(entry.name.reg);
-  a_.strip(vmovups_store, number, 0, home(entry.name.reg, entry.name.half));
+  const Place place = home(entry.name.reg, entry.name.half);
+  if (kept_ != nullptr && kept_->has(entry.name.reg)) {
+    const bool wide = plan_.registers()[entry.name.reg].width == 8;
+    store_running(a_, number, place, strip_ * lanes_ + entry.name.half * (lanes_ / 2), wide);
+  } else {
+    a_.strip(vmovups_store, number, 0, place);
+  }
   entry.dirty = false;
 }
 
@@ -232,10 +238,32 @@ int VectorCache::use_as_result(const Item& item, std::size_t from, std::size_t i
   return source;
 }
 
-void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const LaneShape* shape) {
+void load_running(Assembler& assembler, int first) {
+  const auto offset = static_cast<std::int64_t>(offsetof(CompiledState, mask));
+  assembler.vector(kmovw, kRunning, 0, at(kState, offset + first / 8));
+}
+
+/// Loads what lies there and stores it whole: the CPU hands no load what a masked store has
+/// written.
+void store_running(Assembler& assembler, int vector, Place place, int first, bool wide) {
+  load_running(assembler, first);
+  assembler.strip(vmovups, kBlend, 0, place);
+  assembler.strip(masked(wide ? vblendmpd : vblendmps, kRunning), kBlend, kBlend,
+                  Source::ymm(vector));
+  assembler.strip(vmovups_store, kBlend, 0, place);
+}
+
+void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const LaneShape* shape,
+                 bool masked) {
   const Place number = slot_place(slot);
   if (reg.width == 0) {
     assembler.mov(rax, number, 4);
+    if (masked) {
+      assembler.mov(rcx, at(kFrame, reg.offset), 4);
+      assembler.bit_xor(rax, rcx, 4);
+      assembler.bit_and(rax, at(kState, offsetof(CompiledState, mask)), 4);
+      assembler.bit_xor(rax, rcx, 4);
+    }
     assembler.store(at(kFrame, reg.offset), rax, 4);
     return;
   }
@@ -249,8 +277,12 @@ void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const 
       assembler.strip(wide ? vpaddq : vpaddd, 1, 0,
                       differences(assembler, *shape, reg.width, lane));
     }
-    assembler.strip(vmovups_store, value, 0,
-                    at(kFrame, std::int64_t{reg.offset} + lane * reg.width));
+    const Place place = at(kFrame, std::int64_t{reg.offset} + lane * reg.width);
+    if (masked) {
+      store_running(assembler, value, place, lane, wide);
+    } else {
+      assembler.strip(vmovups_store, value, 0, place);
+    }
   }
 }
 

@@ -16,9 +16,11 @@ namespace tilescope::emulator::compiled {
 
 /// Free for the steps of one operation.
 inline constexpr int kScratch = 13, kScratch2 = 14, kScratch3 = 15;
+inline constexpr int kBlend = 31;  ///< with AVX-512: of a vector of which some lanes are stored
 /// Mask registers: for the steps of one operation, the upper half of a vector's lanes by their
-/// width, and the lanes that have had a NaN.
-inline constexpr int kMask = 1, kMask2 = 2, kUpperWords = 3, kUpperLongs = 4, kNanMask = 7;
+/// width, the lanes that run where others do not, and those that have had a NaN.
+inline constexpr int kMask = 1, kMask2 = 2, kUpperWords = 3, kUpperLongs = 4, kRunning = 5,
+                     kNanMask = 7;
 /// 4-byte lanes of a strip.
 inline int strip_lanes(const Assembler& assembler) {
   return assembler.strip_bytes() / 4;
@@ -36,8 +38,10 @@ struct VectorName {
 
 class VectorCache {
  public:
-  VectorCache(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes)
-      : a_(assembler), plan_(plan), shapes_(shapes), lanes_(strip_lanes(assembler)) {}
+  /// `kept`: registers of which lanes that do not run keep their values; null: all lanes run.
+  VectorCache(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
+              const RegisterSet* kept)
+      : a_(assembler), plan_(plan), shapes_(shapes), kept_(kept), lanes_(strip_lanes(assembler)) {}
 
   /// NaNs of results that nothing but code behind the segment reads become the chip's one when all
   /// strips are done, in end_nans(). One register gathers whether there are any.
@@ -81,11 +85,12 @@ class VectorCache {
   /// Whether vectors may lie in the register.
   bool is_place(int number) const {
     return number < kNans || (number == kNans && (a_.has_512() || !defers_)) ||
-           (number > kScratch3 && a_.has_512());
+           (number > kScratch3 && number != kBlend && a_.has_512());
   }
   Assembler& a_;
   const FunctionPlan& plan_;
   const ShapeTable& shapes_;
+  const RegisterSet* kept_;
   const int lanes_;                      ///< of a strip
   std::array<Entry, kVectors> entries_;  ///< by the CPU's register
   int strip_ = 0;
@@ -97,6 +102,13 @@ class VectorCache {
 Place differences(Assembler& assembler, const LaneShape& shape, unsigned bytes, int first);
 
 /// Writes a register to the frame that is kept as a number, in `slot`, and a shape; null: uniform.
-void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const LaneShape* shape);
+/// `masked`: only the lanes that run.
+void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const LaneShape* shape,
+                 bool masked = false);
+
+/// The lanes that run, from lane `first` on, to a mask register.
+void load_running(Assembler& assembler, int first);
+/// Stores a strip's vector to the frame, only the lanes that run, from lane `first` on.
+void store_running(Assembler& assembler, int vector, Place place, int first, bool wide);
 
 }  // namespace tilescope::emulator::compiled

@@ -1,0 +1,167 @@
+#include "emulator/compiled/barrier_rounds.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "emulator/compiled/runtime_calls.hpp"
+
+namespace tilescope::emulator::compiled {
+namespace {
+
+constexpr std::uint32_t kTrials = 16;     // of the rounds of a region
+constexpr std::uint64_t kLeastTurns = 2;  // of each warp, in each on average
+
+}  // namespace
+
+bool BarrierRounds::is_worth() const {
+  if (worth_.size() <= region_->number) return true;
+  const Worth& worth = worth_[region_->number];
+  return worth.times < kTrials || worth.turns >= kLeastTurns * worth.warps;
+}
+
+/// False where the warp is in another region, or at another barrier.
+bool BarrierRounds::add(Warp& warp, const CompiledRegion* beginning) {
+  Rounds& rounds = state_.rounds;
+  CompiledPause& pause = warp.pause();
+  const bool begins = pause.region == nullptr;
+  const auto* const region = begins ? beginning : static_cast<const CompiledRegion*>(pause.region);
+  if (region != region_) return false;
+  RoundWarp& entry = warps_[warp.index()];
+  if (begins) {
+    if (!warp.begins()) return false;
+    if (pause.numbers.size() < region->slots) pause.numbers.resize(region->slots);
+    entry.entry = region->address(region->trusted_inner);
+    entry.frame = warp.first_frame().registers;
+    entry.exit = 0;
+    ++begun_;
+  } else {
+    if (region->exits[pause.exit].place.barrier != rounds.barrier) return false;
+    entry.entry = region->address(region->exits[pause.exit].inner);
+    entry.frame = warp.running_frame().registers;
+    entry.exit = static_cast<std::uint32_t>(pause.exit);
+    if (!warp.may_resume()) rounds.waiting |= entry.bit;
+  }
+  entry.slots = pause.numbers.data();
+  entry.turn = &warp.turn();
+  rounds.live |= entry.bit;
+  return true;
+}
+
+/// True where all live warps are in one region, at its begin or a barrier, and some can go on.
+bool BarrierRounds::begin(Block& block, std::uint64_t first_place,
+                          std::span<const CompiledRegion* const> beginnings) {
+  const LaunchState& launch = block.launch();
+  std::vector<Warp>& warps = block.warps();
+  if (!is_worth() || warps.size() > warps_.size() || (state_.context->events & kOrder) != 0 ||
+      launch.setup().options.max_instructions != 0) {
+    return false;
+  }
+  Rounds& rounds = state_.rounds;
+  rounds.live = rounds.waiting = 0;
+  rounds.barrier = region_->round_barrier;
+  begun_ = ended_ = 0;
+  for (std::size_t i = 0; i < warps.size(); ++i) {
+    if (warps[i].live() == 0) continue;
+    RoundWarp& entry = warps_[i];
+    entry.bit = std::uint32_t{1} << i;
+    entry.above = ~(entry.bit | (entry.bit - 1));
+    entry.place = first_place + i;
+    if (!add(warps[i], beginnings[i])) return false;
+  }
+  return (rounds.live & ~rounds.waiting) != 0 &&
+         block.has_only_barrier(static_cast<std::uint8_t>(rounds.barrier));
+}
+
+/// The warp is where it was last, at or behind a barrier; nowhere if it has not begun.
+void BarrierRounds::stay(Warp& warp, const RoundWarp& entry) {
+  if (entry.exit == 0) return;
+  const CodeFunction& function = *warp.running_frame().function;
+  const CompiledExit& at = region_->exits[entry.exit].place;
+  warp.begin_late();
+  warp.stay_at_barrier(function.blocks[at.block], function.code[at.index],
+                       static_cast<std::uint8_t>(state_.rounds.barrier),
+                       (state_.rounds.waiting & entry.bit) != 0);
+}
+
+/// The warp that has its turn leaves by this exit. True where it ends, and nothing depends on when.
+bool BarrierRounds::end_warp(Block& block, std::uint64_t exit) {
+  Rounds& rounds = state_.rounds;
+  const RoundWarp& entry = *rounds.current;
+  Warp& warp = block.warps()[static_cast<std::size_t>(&entry - warps_.data())];
+  if (region_->exits[exit].kind != ExitKind::ends || rounds.waiting != 0 ||
+      !block.ends_unnoticed() || !warp.has_first_path()) {
+    return false;
+  }
+  stay(warp, entry);
+  warp.begin_late();
+  warp.pause().region = nullptr;
+  rounds.steps += warp.end_alone();
+  rounds.live &= ~entry.bit;
+  ++ended_;
+  return true;
+}
+
+/// The block and its warps hear where they are. `left` has left the region in its turn; null: none.
+void BarrierRounds::end(Block& block, const RoundWarp* left) {
+  Rounds& rounds = state_.rounds;
+  if (worth_.size() <= region_->number) worth_.resize(region_->number + 1);
+  const auto warps = static_cast<std::uint64_t>(std::popcount(rounds.live)) + ended_;
+  Worth& worth = worth_[region_->number];
+  ++worth.times;
+  worth.warps += warps;
+  worth.turns += rounds.completions * warps + ended_;
+  rounds.current = nullptr;
+  for (std::uint32_t rest = rounds.live; rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+    const RoundWarp& entry = warps_[i];
+    Warp& warp = block.warps()[i];
+    stay(warp, entry);
+    if (&entry == left) warp.begin_late();
+    warp.pause().region = &entry == left || entry.exit == 0 ? nullptr : region_;
+    warp.pause().exit = entry.exit;
+  }
+  if (ended_ != 0) block.count_ended_warps(ended_);
+  if (rounds.completions != 0 || rounds.waiting != 0) {
+    block.pass_barrier(static_cast<std::uint8_t>(rounds.barrier), rounds.completions,
+                       rounds.waiting);
+  }
+}
+
+BarrierRounds::End BarrierRounds::run(Block& block, const CompiledRegion& region,
+                                      std::uint64_t first_place,
+                                      std::span<const CompiledRegion* const> beginnings) {
+  region_ = &region;
+  if (!begin(block, first_place, beginnings)) return {};
+  Rounds& rounds = state_.rounds;
+  rounds.warps = warps_.data();
+  rounds.completions = 0;
+  rounds.steps = 0;
+  rounds.longest = block.launch().turn(*state_.worker);
+  for (std::uint32_t rest = rounds.live; rest != 0; rest &= rest - 1) {
+    block.warps()[static_cast<std::size_t>(std::countr_zero(rest))].begin_round(rounds.longest);
+  }
+  Context& w = *state_.context;
+  w.active = w.mask = w.live = kAllLanes;
+  End result{.ran = true, .region = region_};
+  for (bool goes_on = true; goes_on && result.exit == 0;) {
+    rounds.ready = rounds.live & ~rounds.waiting;
+    if (rounds.ready == 0) break;
+    do {
+      const std::uint64_t exit = region_->entry(region_->rounds_entry)(&state_);
+      if (exit != 0 && !end_warp(block, exit)) result.exit = exit;
+    } while (result.exit == 0 && rounds.ready != 0 && !block.launch().stopped());
+    result.instructions += rounds.steps;
+    goes_on = block.count_steps(std::exchange(rounds.steps, 0)) && !block.has_run_long();
+  }
+  const RoundWarp* const left = result.exit != 0 ? rounds.current : nullptr;
+  if (left != nullptr) {
+    result.warp = static_cast<std::size_t>(left - warps_.data());
+    bind_context(state_);
+  }
+  end(block, left);
+  result.begun = begun_;
+  result.ended = ended_;
+  return result;
+}
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,58 @@
+// Blocks all of whose warps are in one region, at its begin or at barriers: compiled code gives the
+// turn from one warp to the next by itself (round_emitter.cpp). Meanwhile nothing but CompiledState
+// says where each is; the block and its warps hear of it when the rounds are over.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "emulator/block.hpp"
+#include "emulator/compiled/compiled_program.hpp"
+
+namespace tilescope::emulator::compiled {
+
+class BarrierRounds {
+ public:
+  explicit BarrierRounds(CompiledState& state) : state_(state) {}
+
+  struct End {
+    bool ran = false;
+    /// By which a warp has left the region, in the middle of its turn; 0: none has, and all that
+    /// can run have had their turn.
+    std::uint64_t exit = 0;
+    std::size_t warp = 0;
+    const CompiledRegion* region = nullptr;
+    std::uint32_t begun = 0, ended = 0;  ///< warps
+    std::int64_t instructions = 0;
+  };
+  /// A round of the block begins: runs it and further ones in this region. `first_place`:
+  /// CompiledState::place of the first warp; `beginnings`: by warp, the region that fits it where
+  /// it begins; null: none does.
+  End run(Block& block, const CompiledRegion& region, std::uint64_t first_place,
+          std::span<const CompiledRegion* const> beginnings);
+
+ private:
+  /// Whether rounds of a region pay for their begin and end.
+  struct Worth {
+    std::uint32_t times = 0;
+    std::uint64_t warps = 0, turns = 0;
+  };
+  bool begin(Block& block, std::uint64_t first_place,
+             std::span<const CompiledRegion* const> beginnings);
+  bool add(Warp& warp, const CompiledRegion* beginning);
+  bool end_warp(Block& block, std::uint64_t exit);
+  void stay(Warp& warp, const RoundWarp& entry);
+  void end(Block& block, const RoundWarp* left);
+  bool is_worth() const;
+
+  CompiledState& state_;
+  const CompiledRegion* region_ = nullptr;
+  std::array<RoundWarp, 32> warps_;
+  std::uint32_t begun_ = 0, ended_ = 0;
+  std::vector<Worth> worth_;  ///< by region
+};
+
+}  // namespace tilescope::emulator::compiled

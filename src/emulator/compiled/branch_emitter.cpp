@@ -1,0 +1,216 @@
+// The ways from block to block of a region: branches of all lanes, parts that some of them run, and
+// turns that end.
+#include <algorithm>
+#include <cstddef>
+
+#include "emulator/compiled/region_emitter.hpp"
+#include "emulator/compiled/runtime_calls.hpp"
+#include "emulator/compiled/vector_cache.hpp"
+
+namespace tilescope::emulator::compiled {
+
+/// The warp's turn ends behind a round of a loop that may wait for others. Whoever looks for blocks
+/// that wait for ever reads the frame.
+void RegionEmitter::spin(const Passage& way) {
+  settle(way.stale);
+  pause({ExitKind::spins, way.to, 0}, way.to);
+}
+
+/// What is known at the begin of the block holds here too.
+bool RegionEmitter::knows_all_of(std::uint32_t block) const {
+  const auto& entries = region_.at_begin.at(block).entries;
+  return std::all_of(entries.begin(), entries.end(), [&](const KnownFacts::Entry& entry) {
+    const RegisterFact &wanted = entry.fact, &here = facts_[entry.reg];
+    return here.shape == wanted.shape && here.zeros >= wanted.zeros &&
+           (!wanted.known || (here.known && here.value == wanted.value));
+  });
+}
+
+/// rax: the predicate. In parts, as strips have stored it: the CPU hands a load only what one store
+/// has written.
+void RegionEmitter::load_predicate(std::uint32_t offset) {
+  const int bytes = strip_lanes(a_) / 8;
+  const auto part = [&](Gpr to, std::int64_t at_byte) {
+    a_.load_narrow(to, at(kFrame, offset + at_byte), static_cast<unsigned>(bytes), false);
+  };
+  part(rax, 4 - bytes);
+  for (int at_byte = 4 - 2 * bytes; at_byte >= 0; at_byte -= bytes) {
+    a_.shift_left(rax, static_cast<std::uint8_t>(bytes * 8), 4);
+    part(rcx, at_byte);
+    a_.bit_or(rax, rcx, 4);
+  }
+}
+
+void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
+  const CodeBlock& block = plan_.function().blocks[b];
+  const Code& code = plan_.function().code[block.body_end];
+  if (code.guard == kNone) return go(b, passage(block.target), true);
+  const std::uint32_t guard = plan_.registers().find(code.guard);
+  const Label taken = a_.label();
+  const bool uniform = facts_[guard].shape != kNoShape;
+  const bool spins_inside = block.spin && region_.contains(block.target) &&
+                            (block.target != region_.head || knows_all_of(region_.head));
+  if (uniform) {
+    a_.mov(rax, slot_place(static_cast<int>(guard)), 4);
+  } else {
+    load_predicate(code.guard);
+  }
+  if (code.guard_flip != 0) a_.complement(rax, 4);
+  if (uniform && !block.spin) {
+    a_.test(rax, rax, 4);
+    a_.jump(Condition::not_equal, taken);
+  } else {
+    if (!block.spin || spins_inside) {  // else the interpreter takes the branch
+      a_.compare_constant(rax, -1, 4);
+      a_.jump(Condition::equal, taken);
+    }
+    const Label divergent = a_.label();
+    a_.test(rax, rax, 4);
+    a_.jump(Condition::not_equal, divergent);
+    const auto part = region_.masked_parts.find(b);
+    const MaskedPart* const masked = part != region_.masked_parts.end() ? &part->second : nullptr;
+    later([this, divergent, b, masked, facts = facts_.known(live), stale = facts_.stale(live),
+           &block] {
+      const Label interpreted = a_.label();
+      a_.bind(divergent);
+      if (masked != nullptr) {
+        // Nobody has a turn before the lanes meet again.
+        a_.compare_constant(at(kTurn), masked->instructions, 8);
+        a_.jump(Condition::less, interpreted);
+        facts_.assign(facts);
+        part_lanes(*masked);
+        masked_part(*masked);
+      }
+      a_.bind(interpreted);
+      exit({ExitKind::inside, b, block.body_end}, stale);
+    });
+  }
+  if (block.spin && !spins_inside) return go(b, passage(block.next), false);
+  later([this, taken, b, to = passage(block.target), &block, &code] {
+    a_.bind(taken);
+    a_.mov(rcx, at(kState, offsetof(CompiledState, lanes_on)), 8);
+    a_.add_to(at(rcx, std::int64_t{code.id} * 8), 32);
+    if (block.spin) return spin(to);
+    go(b, to, true);
+  });
+  go(b, passage(block.next), false);
+}
+
+/// rax: the lanes that take the branch before the part, neither all nor none. Some begin the part.
+void RegionEmitter::part_lanes(const MaskedPart& part) {
+  const CodeBlock& block = plan_.function().blocks[part.branch];
+  const Code& code = plan_.function().code[block.body_end];
+  const auto state = [](std::size_t offset) {
+    return at(kState, static_cast<std::int64_t>(offset));
+  };
+  a_.store(state(offsetof(CompiledState, taken)), rax, 4);
+  a_.count_ones(rcx, rax, 4);
+  a_.mov(rdx, state(offsetof(CompiledState, lanes_on)), 8);
+  a_.add_to(at(rdx, std::int64_t{code.id} * 8), rcx, 8);
+  if (!part.if_taken) a_.complement(rax, 4);
+  a_.store(state(offsetof(CompiledState, mask)), rax, 8);
+  const Label unwatched = a_.label();
+  a_.mov(rcx, state(offsetof(CompiledState, context)), 8);
+  a_.mov(rax, at(rcx, offsetof(Context, events)), 4);
+  a_.and_constant(rax, kDivergence, 4);
+  a_.jump(Condition::equal, unwatched);
+  a_.vzeroupper();
+  a_.mov(rdi, kState, 8);
+  a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(&code));
+  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&announce_parting));
+  a_.call(rax);
+  a_.bind(unwatched);
+}
+
+/// facts_: those at the branch. Registers that the part writes have no shape behind it, and their
+/// other lanes stay what they are in the frame. Where the join relies on their shape, because it
+/// mostly is there, the interpreter goes on.
+void RegionEmitter::masked_part(const MaskedPart& part) {
+  Numbers written;
+  for (const KeptNumber& number : facts_.stale(part.written)) {
+    const bool is_read =
+        part.kept.has(number.reg) || plan_.live_at_begin(part.blocks.front()).has(number.reg);
+    if (is_read) written.push_back(number);
+  }
+  settle(written);
+  facts_.forget(part.written);
+  begin_masked(&part);
+  for (const std::uint32_t b : part.blocks) {
+    begin_block(plan_.function().blocks[b]);
+    body(b, plan_.function().blocks[b].begin);
+  }
+  if (part.ends) {
+    // Two paths end there, one after the other.
+    const CodeBlock& last = plan_.function().blocks[part.join];
+    begin_block(last);
+    a_.mov(rax, at(kState, offsetof(CompiledState, mask)), 4);
+    a_.complement(rax, 4);
+    a_.store(at(kState, offsetof(CompiledState, mask)), rax, 8);
+    begin_block(last);
+    exit({ExitKind::ends, part.join, last.body_end}, {});
+  } else {
+    settle(facts_.stale(part.kept));
+    facts_.forget(part.written);
+    go(part.blocks.back(), passage(part.join), false);
+  }
+  begin_masked(nullptr);
+}
+
+/// `part`: null: all lanes run again.
+void RegionEmitter::begin_masked(const MaskedPart* part) {
+  masked_ = part;
+  if (part != nullptr) {
+    rules_.begin_masked(watch_ == AccessWatch::nothing);
+  } else {
+    rules_.end_masked();
+  }
+}
+
+RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {
+  Passage result{to, facts_.stale(plan_.live_at_begin(to)), {}};
+  result.inside = region_.contains(to) && knows_all_of(to);
+  if (!result.inside) return result;
+  if (region_.is_settled(to)) {
+    result.unknown_inside = result.stale;
+    return result;
+  }
+  const std::vector<KnownFacts::Entry>& known = region_.at_begin.at(to).entries;
+  auto place = known.begin();
+  for (const KeptNumber& number : result.stale) {
+    while (place != known.end() && place->reg < number.reg) ++place;
+    if (place == known.end() || place->reg != number.reg) result.unknown_inside.push_back(number);
+  }
+  return result;
+}
+
+void RegionEmitter::go(std::uint32_t from, const Passage& way, bool taken) {
+  if (taken && plan_.function().blocks[from].backward) {
+    const Label goes_on = a_.label();
+    a_.compare_constant(at(kTurn), 0, 8);
+    a_.jump(Condition::greater_equal, goes_on);
+    exit({ExitKind::yield, way.to, 0}, way.stale);
+    a_.bind(goes_on);
+  }
+  if (!way.inside) {
+    exit({ExitKind::block, way.to, 0}, way.stale);
+    return;
+  }
+  settle(way.unknown_inside);
+  a_.jump(blocks_.at(way.to));
+}
+
+/// Lanes part at the end of the block. The rest of it is made again, with comparisons lane by lane,
+/// if its branch has a masked part.
+void RegionEmitter::parted(std::uint32_t b, std::uint32_t from, const KnownFacts& before,
+                           const Numbers& stale) {
+  if (masked_ != nullptr || !region_.masked_parts.contains(b)) {
+    return exit({ExitKind::inside, b, from}, stale);
+  }
+  facts_.assign(before);
+  rules_.let_part(true);
+  body(b, from);
+  branch(b, plan_.live_in_block(b).back());
+  rules_.let_part(false);
+}
+
+}  // namespace tilescope::emulator::compiled

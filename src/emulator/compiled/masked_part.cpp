@@ -1,0 +1,68 @@
+#include "emulator/compiled/masked_part.hpp"
+
+namespace tilescope::emulator::compiled {
+namespace {
+
+constexpr std::int32_t kMostInstructions = 300;  // of a part
+
+bool only_leaves(const FunctionPlan& plan, std::uint32_t b) {
+  return plan.ends_warp(b) && plan.function().blocks[b].size == 1;
+}
+
+/// The one block behind `b` that all lanes go on to; kNone: there is none.
+std::uint32_t only_next(const FunctionPlan& plan, std::uint32_t b) {
+  const CodeBlock& block = plan.function().blocks[b];
+  if (block.end == BlockEnd::fall_through) return block.next;
+  const bool jumps = block.end == BlockEnd::branch && !block.backward &&
+                     plan.function().code[block.body_end].guard == kNone;
+  return jumps ? block.target : kNone;
+}
+
+/// Where the lanes of the branch meet, and which side runs a part before; the rest is empty.
+std::optional<MaskedPart> begin_of_part(const FunctionPlan& plan, std::uint32_t b) {
+  const CodeBlock& block = plan.function().blocks[b];
+  if (block.end != BlockEnd::branch || block.backward ||
+      plan.function().code[block.body_end].guard == kNone) {
+    return std::nullopt;
+  }
+  const RegisterSet none(plan.registers().size());
+  MaskedPart part{.branch = b, .join = block.reconverge, .written = none, .kept = none};
+  if (block.reconverge != kNone) {
+    part.if_taken = block.next == block.reconverge;
+    if (!part.if_taken && block.target != block.reconverge) return std::nullopt;
+  } else {
+    // The interpreter runs the lanes first that do not take the branch.
+    part.join = block.target;
+    part.ends = true;
+    if (!only_leaves(plan, block.target)) return std::nullopt;
+  }
+  return part;
+}
+
+}  // namespace
+
+std::optional<MaskedPart> find_masked_part(const FunctionPlan& plan, std::uint32_t b) {
+  std::optional<MaskedPart> part = begin_of_part(plan, b);
+  if (!part) return std::nullopt;
+  const auto& blocks = plan.function().blocks;
+  for (std::uint32_t at = part->if_taken ? blocks[b].target : blocks[b].next; at != part->join;) {
+    if (at >= blocks.size()) return std::nullopt;
+    part->blocks.push_back(at);
+    part->instructions += static_cast<std::int32_t>(blocks[at].size);
+    if (part->instructions > kMostInstructions) return std::nullopt;
+    for (std::uint32_t i = blocks[at].begin; i < blocks[at].body_end; ++i) {
+      for (const std::uint32_t reg : plan.operation(i).out) part->written.insert(reg);
+    }
+    at = only_next(plan, at);
+  }
+  if (part->blocks.empty()) return std::nullopt;
+  if (part->ends) {
+    part->instructions += static_cast<std::int32_t>(blocks[part->join].size);
+  } else {
+    part->written.for_each_in_both(plan.live_at_begin(part->join),
+                                   [&](std::uint32_t reg) { part->kept.insert(reg); });
+  }
+  return part;
+}
+
+}  // namespace tilescope::emulator::compiled
