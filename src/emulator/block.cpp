@@ -15,10 +15,6 @@
 namespace tilescope::emulator {
 namespace {
 
-// Rounds in which every warp only spun before the block lets others run. After kQuantum warp
-// instructions it does so anyway.
-constexpr int kIdleRounds = 8;
-
 /// Zeros memory. Large memory is released to the system, which returns zeros where it is touched
 /// again: a stack is mostly untouched.
 void clear(std::uint8_t* begin, std::size_t bytes) {
@@ -176,10 +172,10 @@ BlockProgress Block::run() {
 BlockProgress Block::run_turns() {
   enter();
   look_at_cluster();
-  int idle_rounds = 0;
+  idle_rounds_ = 0;
   run_begin_ = steps_;
   for (;;) {
-    const std::uint64_t completions = completions_;
+    begin_round(0);
     bool idle = true;
     Schedule::Round round{{}, warps_.size()};
     if (worker_.schedule) round = worker_.schedule->round(linear_, warps_.size());
@@ -231,8 +227,7 @@ BlockProgress Block::run_turns() {
       return BlockProgress::finished;
     }
     if (worker_.schedule && engine_.finish_some()) ++completions_;
-    idle_rounds = idle && completions == completions_ ? idle_rounds + 1 : 0;
-    if (idle_rounds >= kIdleRounds) return BlockProgress::waiting;
+    if (!passes_round(idle && round_completions_ == completions_)) return BlockProgress::waiting;
     if (has_run_long()) return BlockProgress::yielded;
     if (worker_.schedule && !idle && worker_.schedule->leaves_block()) {
       return BlockProgress::yielded;

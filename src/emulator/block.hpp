@@ -78,6 +78,15 @@ class Block final : public BlockView {
     if (worker_.unreported_steps > launch_.report_after()) launch_.count(worker_);
     return !launch_.stopped();
   }
+  /// A round of its warps begins, that has completed so many barriers already.
+  void begin_round(std::uint64_t completions) { round_completions_ = completions_ - completions; }
+  /// A round is over. `idle`: nothing has happened but that warps spin. False, and nothing has been
+  /// noted, where it is time to let other blocks run.
+  bool passes_round(bool idle) {
+    if (idle && idle_rounds_ + 1 >= kIdleRounds) return false;
+    idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
+    return true;
+  }
   /// It is time for another block.
   bool has_run_long() const { return steps_ - run_begin_ > kQuantum; }
   /// No barrier is open but perhaps this one, and that for all threads.
@@ -220,7 +229,12 @@ class Block final : public BlockView {
   std::uint32_t open_barriers_ = 0;  ///< ...in the present generation of the barrier
   std::vector<ClusterLanes> cluster_lanes_;  ///< by warp
   std::uint64_t generation_ = 0;             ///< of the cluster's barrier, when last looked at
-  static constexpr std::uint64_t kQuantum = 20'000'000;  ///< warp instructions
+  /// Rounds in which every warp only spun before the block lets others run. After kQuantum warp
+  /// instructions it does so anyway.
+  static constexpr int kIdleRounds = 8;
+  static constexpr std::uint64_t kQuantum = 20'000'000;
+  int idle_rounds_ = 0;
+  std::uint64_t round_completions_ = 0;  ///< completions_ when the round began
   std::uint64_t steps_ = 0;
   std::uint64_t run_begin_ = 0;  ///< steps_ when it began to run
   std::uint64_t completions_ = 0;
@@ -313,6 +327,7 @@ inline std::int64_t Warp::end_alone() {
   spins_ = 0;
   rests_ = true;
   paths_[0].block = 0;
+  paths_[0].state = PathState::ready;  // in rounds it may say where they began
   paths_[0].ahead = false;
   return std::exchange(path_turn_, turn_) - turn_;
 }

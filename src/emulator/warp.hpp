@@ -132,6 +132,13 @@ class Warp {
   void begin_late() { fresh_ = false; }
   /// As full_barrier, where the block does not hear of it: Block::pass_barrier.
   void stay_at_barrier(const CodeBlock& block, const Code& code, std::uint8_t number, bool waits);
+  /// As spin, so many times since the last barrier.
+  void stay_in_loop(std::uint32_t block, std::uint32_t spins) {
+    paths_[current_].block = block;
+    paths_[current_].state = PathState::ready;
+    spins_ = spins % kSpinsBeforeBreak;
+  }
+  std::uint32_t spins() const { return spins_; }
   /// The warp instructions that are left of the turn.
   std::int64_t& turn() { return turn_; }
   /// Its turns in compiled code begin with so many.

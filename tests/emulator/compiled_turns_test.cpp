@@ -157,6 +157,35 @@ TEST(CompiledLoops, GiveTurnsToOthersInEachRound) {
   unsetenv("TILESCOPE_COMPILE_AFTER");
 }
 
+/// Behind a barrier every warp looks 100 times whether others have changed something, in every
+/// other block 10 times, and then takes a number from a counter of all blocks.
+constexpr std::string_view kLooks = R"(  mov.u64 %rd4, total;
+  and.b32 %r6, %r2, 1;
+  mad.lo.s32 %r6, %r6, -90, 100;
+  bar.sync 0;
+again:
+  ld.volatile.global.u32 %r8, [%rd4];
+  sub.u32 %r6, %r6, 1;
+  setp.gt.s32 %p1, %r6, 0;
+  @%p1 bra again;
+  atom.global.add.u32 %r7, [%rd4], 1;
+  st.global.u32 [%rd3], %r7;
+  ret;
+}
+)";
+
+/// A block whose warps only spin gives others a turn after some rounds.
+TEST(CompiledLoops, LetOtherBlocksRunInTheOrderOfTheInterpreter) {
+  setenv("TILESCOPE_COMPILE_AFTER", "2", 1);
+  const std::string ptx = std::string(kHeader) + ".global .align 4 .u32 total;\n" +
+                          std::string(kBegin) + std::string(kLooks);
+  const TurnsOutcome interpreted = run(ptx, 0, true), compiled = run(ptx, 0, false);
+  EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
+  EXPECT_EQ(interpreted.numbers, compiled.numbers);
+  EXPECT_GT(interpreted.numbers[0], interpreted.numbers[kThreads * kRounds]);  // of two blocks
+  unsetenv("TILESCOPE_COMPILE_AFTER");
+}
+
 std::string name_of(const ::testing::TestParamInfo<Barriers>& info) {
   constexpr std::string_view kNames[] = {"Loop", "LanesPartInALoop", "Straight", "LanesPart",
                                          "AWarpLeaves"};

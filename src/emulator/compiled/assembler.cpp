@@ -1,5 +1,6 @@
 #include "emulator/compiled/assembler.hpp"
 
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -47,7 +48,8 @@ void Assembler::operand(unsigned reg, const Source& source, unsigned immediate_b
   const bool is_short = place.displacement % unit == 0 && units >= -128 && units <= 127;
   byte((is_short ? 0x40 : 0x80) | middle | (place.scale != 0 ? 4 : base));
   if (place.scale != 0) {
-    byte((place.scale == 8 ? 0xc0u : 0x80u) | (place.index & 7u) << 3 | base);
+    byte(static_cast<unsigned>(std::countr_zero(place.scale)) << 6 | (place.index & 7u) << 3 |
+         base);
   } else if (base == 4) {
     byte(0x24);  // rsp and r12 need a SIB
   }

@@ -59,7 +59,7 @@ struct Label {
 };
 
 /// Memory: a register plus a displacement, or a constant that lies behind the code. For integers
-/// also plus another register times 4 or 8.
+/// also plus another register times 1, 4 or 8.
 struct Place {
   Gpr base = rax;
   std::int32_t displacement = 0;
@@ -164,8 +164,9 @@ inline constexpr VectorCode
     vpcmpq{3, 1, 1, 1, 0x1f, 1}, vpcmpuq{3, 1, 1, 1, 0x1e, 1},
     vptestmd{2, 1, 0, 1, 0x27}, vptestmq{2, 1, 1, 1, 0x27, 1}, vptestnmd{2, 2, 0, 1, 0x27}, vpternlogd{3, 1, 0, 1, 0x25},
     vblendmps{2, 1, 0, 1, 0x65}, vblendmpd{2, 1, 1, 1, 0x65, 1},
+    vpmaxuq{2, 1, 1, 1, 0x3f, 1}, vporq{1, 1, 0, 1, 0xeb, 1},
     // Mask registers:
-    kxorw{1, 0, 0, 1, 0x47}, kxnorw{1, 0, 0, 1, 0x46}, korw{1, 0, 0, 1, 0x45}, kunpckbw{1, 1, 0, 1, 0x4b},
+    kxorw{1, 0, 0, 1, 0x47}, korw{1, 0, 0, 1, 0x45}, kunpckbw{1, 1, 0, 1, 0x4b},
     kortestw{1, 0, 0, 0, 0x98}, kshiftrw{3, 1, 1, 0, 0x30},
     kmovw{1, 0, 0, 0, 0x90}, kmovw_store{1, 0, 0, 0, 0x91}, kmovw_from{1, 0, 0, 0, 0x92},
     kmovw_to{1, 0, 0, 0, 0x93};

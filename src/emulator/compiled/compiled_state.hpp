@@ -22,7 +22,7 @@ struct AccessBounds {
   std::uint32_t region = TouchedBytes::kNowhere;  ///< of TouchedBytes
 };
 
-/// A warp of a block whose warps cross barriers in rounds (barrier_rounds.hpp). Code finds it by
+/// A warp of a block whose warps have their turns in rounds (turn_rounds.hpp). Code finds it by
 /// its number: 64 bytes each.
 struct alignas(64) RoundWarp {
   const std::uint8_t* entry = nullptr;  ///< where it goes on
@@ -30,9 +30,10 @@ struct alignas(64) RoundWarp {
   std::uint64_t* slots = nullptr;
   std::int64_t* turn = nullptr;
   std::uint64_t place = 0;  ///< CompiledState::place
-  std::uint32_t exit = 0;   ///< of the barrier where it was last
+  std::uint32_t exit = 0;   ///< by which it has paused last; 0: it has not
   std::uint32_t bit = 0;    ///< of its number
   std::uint32_t above = 0;  ///< bits of higher numbers
+  std::uint32_t spins = 0;  ///< as in Warp, since the last barrier
 };
 inline constexpr int kRoundWarpShift = 6;
 static_assert(sizeof(RoundWarp) == 1 << kRoundWarpShift);

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "emulator/block.hpp"
-#include "emulator/compiled/barrier_rounds.hpp"
 #include "emulator/compiled/compiled_program.hpp"
+#include "emulator/compiled/turn_rounds.hpp"
 #include "emulator/lane_key.hpp"
 #include "emulator/launch_state.hpp"
 
@@ -60,13 +60,13 @@ class Thread final : public CompiledThread {
   void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
   Wish compile(const Frame& frame, std::uint32_t block, std::size_t known);
   std::uint64_t executed_since();
-  BarrierRounds::End run_rounds(Block& block);
+  TurnRounds::End run_rounds(Block& block);
   void judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions,
              std::uint32_t runs = 1);
 
   CompiledProgram& program_;
   CompiledState state_;
-  BarrierRounds rounds_{state_};
+  TurnRounds rounds_{state_};
   std::uint32_t ended_ = 0;  ///< warps that have ended unnoticed, since the block was last told
   std::vector<AccessBounds> bounds_;
   std::vector<SumEntry> sums_;
@@ -228,13 +228,13 @@ const CompiledRegion::Exit& Thread::cross_barriers(Block& block, Warp& warp,
 }
 
 /// As many rounds of the whole block as there are, if its first warp is where rounds may begin.
-BarrierRounds::End Thread::run_rounds(Block& block) {
+TurnRounds::End Thread::run_rounds(Block& block) {
   Warp& first = block.warps()[0];
   const void* const at = first.pause().region;
   const CompiledRegion* const region =
       at != nullptr ? static_cast<const CompiledRegion*>(at) : known_beginning(first);
   if (first.live() == 0 || region == nullptr || region->rounds_entry == 0) return {};
-  const BarrierRounds::End end = rounds_.run(block, *region, first_place_, trusted_);
+  const TurnRounds::End end = rounds_.run(block, *region, first_place_, trusted_);
   if (end.begun != 0) {
     judge(*end.region, end.region->counter, end.instructions, end.begun);
   } else if (end.ran) {
@@ -249,8 +249,8 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
   const std::size_t count = block.warps().size();
   prepare(block);
   const CompiledExit* left_at = nullptr;
-  BarrierRounds::End rounds = first == 0 ? run_rounds(block) : BarrierRounds::End();
-  bool idle = rounds.ended == 0;
+  TurnRounds::End rounds = first == 0 ? run_rounds(block) : TurnRounds::End();
+  bool idle = rounds.idle;
   if (rounds.ran && rounds.exit == 0) return {count, nullptr, idle};
   std::size_t i = rounds.ran ? rounds.warp : first;
   for (; i < count; ++i) {

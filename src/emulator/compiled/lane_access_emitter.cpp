@@ -150,7 +150,7 @@ void LaneAccessEmitter::check_longs() {
   }
 }
 
-/// With AVX-512: as the two above, of the lanes that run. kMask gathers those that do not fit.
+/// With AVX-512: as the two above, of the lanes that run.
 void LaneAccessEmitter::check_512() {
   const std::uint32_t address = operation_.in[0];
   const bool wide = plan_.registers()[address].width == 8;
@@ -179,35 +179,36 @@ void LaneAccessEmitter::check_512() {
     a_.mov(kMemory, bound(offsetof(AccessBounds, to_host)), 8);
   }
   if (wide) a_.add_constant(kMemory, offset, 8);
-  constexpr std::uint8_t kNotBelow = 5;
+  // The highest difference, and the bits of all.
   const int lanes = wide ? 8 : 16;
-  a_.vector(kxorw, kMask, kMask, ymm(kMask));
-  if (!masked_) a_.vector(kxnorw, kRunning, kRunning, ymm(kRunning));
-  if (bytes > 1) {
-    a_.mov_constant(rax, static_cast<std::uint64_t>(bytes - 1));
-    broadcast(kMore);
-  }
+  a_.strip(vpxor, kWrong, kWrong, ymm(kWrong));
+  a_.strip(vpxor, kMore, kMore, ymm(kMore));
   for (int lane = 0; lane < 32; lane += lanes) {
+    const auto running = [&](VectorCode code) { return masked_ ? masked(code, kRunning) : code; };
     if (masked_) load_running(a_, lane);
     a_.strip(vmovups, kLanes, 0, at(kFrame, lane_of(address, lane)));
-    if (bytes > 1) {
-      a_.strip(masked(wide ? vptestmq : vptestmd, kRunning), kMask2, kLanes, ymm(kMore));
-      a_.vector(korw, kMask, kMask, ymm(kMask2));
-    }
+    a_.strip(running(wide ? vporq : vpor), kMore, kMore, ymm(kLanes));
     a_.strip(wide ? vpsubq : vpsubd, kLanes, kLanes, ymm(kFirst));
-    a_.strip(masked(wide ? vpcmpuq : vpcmpud, kRunning), kMask2, kLanes, ymm(kLast), kNotBelow);
-    a_.vector(korw, kMask, kMask, ymm(kMask2));
+    a_.strip(running(wide ? vpmaxuq : vpmaxud), kWrong, kWrong, ymm(kLanes));
   }
-  a_.vector(kortestw, kMask, 0, ymm(kMask));
+  constexpr std::uint8_t kNotBelow = 5;
+  a_.strip(wide ? vpcmpuq : vpcmpud, kMask, kWrong, ymm(kLast), kNotBelow);
+  if (bytes > 1) {
+    const auto low = static_cast<std::uint32_t>(bytes - 1);
+    a_.strip(repeated(wide ? vptestmq : vptestmd), kMask2, kMore,
+             wide ? a_.constant_64(low) : a_.constant_32(low));
+    a_.vector(kortestw, kMask, 0, ymm(kMask2));
+  } else {
+    a_.vector(kortestw, kMask, 0, ymm(kMask));
+  }
   a_.jump(Condition::not_equal, slow_);
 }
 
-/// rax: the host's address.
+/// rax: the address less kMemory.
 void LaneAccessEmitter::load_address() {
   const unsigned bytes = plan_.registers()[operation_.in[0]].width;
   a_.mov(rax, in_frame(operation_.in[0]), bytes);
   if (bytes == 4) a_.add_constant(rax, static_cast<std::uint64_t>(operation_.code->offset), 4);
-  a_.add(rax, kMemory, 8);
 }
 
 void LaneAccessEmitter::move_lane() {
@@ -215,7 +216,7 @@ void LaneAccessEmitter::move_lane() {
   const unsigned slot = operation.width == 8 ? 8 : 4;
   load_address();
   const auto element = [&](std::size_t i) {
-    return at(rax, static_cast<std::int64_t>(i) * operation.width);
+    return at(kMemory, static_cast<std::int64_t>(i) * operation.width, rax, 1);
   };
   for (std::size_t i = 0; i < operation.out.size(); ++i) {
     if (operation.width < 4) {
@@ -259,8 +260,9 @@ void LaneAccessEmitter::count_changes() {
   for (int lane = 0; lane < 32; lane += lanes) {
     a_.strip(vmovups, kLanes, 0, at(kFrame, lane_of(operation_.in[1], lane)));
     if (a_.has_512()) {
-      if (masked_) load_running(a_, lane);  // else check_512 has set all
-      a_.strip(masked(wide ? vptestmq : vptestmd, kRunning), kMask, kLanes, ymm(kLanes));
+      const VectorCode test = wide ? vptestmq : vptestmd;
+      if (masked_) load_running(a_, lane);
+      a_.strip(masked_ ? masked(test, kRunning) : test, kMask, kLanes, ymm(kLanes));
       a_.vector(kmovw_to, rax, 0, ymm(kMask));
     } else {
       a_.vector(wide ? vpcmpeqq : vpcmpeqd, kLanes, kLanes, ymm(kFirst));
@@ -282,13 +284,14 @@ void LaneAccessEmitter::add_lane(bool locks) {
   const unsigned width = operation_.width;
   const std::optional<std::int32_t> known = known_addend();
   const bool has_result = !operation_.out.empty();
-  if (has_result) a_.mov(rdx, at(rax), width);
+  const Place place = at(kMemory, 0, rax, 1);
+  if (has_result) a_.mov(rdx, place, width);
   if (!known) a_.mov(rsi, in_frame(operation_.in[1]), width);
   if (locks) a_.lock();
   if (known) {
-    a_.add_to(at(rax), *known, width);
+    a_.add_to(place, *known, width);
   } else {
-    a_.add_to(at(rax), rsi, width);
+    a_.add_to(place, rsi, width);
   }
   if (has_result) a_.store(in_frame(operation_.out[0]), rdx, width);
 }

@@ -312,6 +312,7 @@ void RegionEmitter::pause(const RegionExit& how, std::uint32_t next) {
   const Label entry = a_.label(), inner = a_.label();
   entries_.push_back({code_.exits.size(), entry, inner});
   if (how.barrier && watch_ != AccessWatch::each) arrive(*how.barrier, next, inner);
+  if (how.kind == ExitKind::spins && watch_ != AccessWatch::each) spin_in_round(inner);
   exit(how, {});
   a_.bind(entry);
   begin();

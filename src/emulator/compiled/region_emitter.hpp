@@ -104,7 +104,10 @@ class RegionEmitter {
   void wait(std::uint32_t b);
   void pause(const RegionExit& how, std::uint32_t next);
   void arrive(std::uint32_t number, std::uint32_t next, Label inner);
+  void spin_in_round(Label inner);
+  void pause_in_round(Label inner);
   void next_of_round();
+  void go_to_next();
   void enter_rounds();
   void spin(const Passage& way);
   bool knows_all_of(std::uint32_t block) const;

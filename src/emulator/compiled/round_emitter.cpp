@@ -1,4 +1,5 @@
-// How warps that cross barriers in rounds arrive there and give their turn to the next one.
+// How warps that have their turns in rounds arrive at barriers, spin, and give the turn to the next
+// one.
 #include <cstddef>
 
 #include "emulator/compiled/region_emitter.hpp"
@@ -40,19 +41,14 @@ void RegionEmitter::arrive(std::uint32_t number, std::uint32_t next, Label inner
   a_.mov(rcx, at(kTurn), 8);
   a_.test(rcx, rcx, 8);
   a_.jump(Condition::less, other);
-  a_.address(rdx, inner);
-  a_.store(of_warp(rax, offsetof(RoundWarp, entry)), rdx, 8);
-  a_.mov_constant(rdx, code_.exits.size());
-  a_.store(of_warp(rax, offsetof(RoundWarp, exit)), rdx, 4);
+  pause_in_round(inner);
+  a_.mov_constant(rdx, 0);
+  a_.store(of_warp(rax, offsetof(RoundWarp, spins)), rdx, 4);
   a_.mov(rdx, of_rounds(offsetof(Rounds, waiting)), 4);
   a_.bit_or(rdx, of_warp(rax, offsetof(RoundWarp, bit)), 4);
   a_.compare(rdx, of_rounds(offsetof(Rounds, live)), 4);
   a_.jump(Condition::equal, complete);
   a_.store(of_rounds(offsetof(Rounds, waiting)), rdx, 4);
-  a_.mov(rdx, of_rounds(offsetof(Rounds, longest)), 8);
-  a_.store(at(kTurn), rdx, 8);
-  a_.subtract(rdx, rcx, 8);
-  a_.add_to(of_rounds(offsetof(Rounds, steps)), rdx, 8);
   next_of_round();
   later([this, complete, next] {
     a_.bind(complete);
@@ -67,8 +63,41 @@ void RegionEmitter::arrive(std::uint32_t number, std::uint32_t next, Label inner
   a_.bind(other);
 }
 
-/// The next warp of the round goes on; where there is none the code returns 0.
+/// rax: the warp. It is to go on at `inner`.
+void RegionEmitter::pause_in_round(Label inner) {
+  a_.address(rdx, inner);
+  a_.store(of_warp(rax, offsetof(RoundWarp, entry)), rdx, 8);
+  a_.mov_constant(rdx, code_.exits.size());
+  a_.store(of_warp(rax, offsetof(RoundWarp, exit)), rdx, 4);
+}
+
+/// Where there are rounds, the turn ends behind a round of a loop that may wait for others.
+/// Otherwise nothing.
+void RegionEmitter::spin_in_round(Label inner) {
+  const Label other = a_.label();
+  a_.mov(rax, of_rounds(offsetof(Rounds, current)), 8);
+  a_.test(rax, rax, 8);
+  a_.jump(Condition::equal, other);
+  pause_in_round(inner);
+  a_.mov(rdx, of_warp(rax, offsetof(RoundWarp, spins)), 4);
+  a_.add_constant(rdx, 1, 4);
+  a_.store(of_warp(rax, offsetof(RoundWarp, spins)), rdx, 4);
+  a_.mov(rcx, at(kTurn), 8);
+  next_of_round();
+  a_.bind(other);
+}
+
+/// rcx: what is left of the turn, which ends. The next warp of the round goes on; where there is
+/// none the code returns 0.
 void RegionEmitter::next_of_round() {
+  a_.mov(rdx, of_rounds(offsetof(Rounds, longest)), 8);
+  a_.store(at(kTurn), rdx, 8);
+  a_.subtract(rdx, rcx, 8);
+  a_.add_to(of_rounds(offsetof(Rounds, steps)), rdx, 8);
+  go_to_next();
+}
+
+void RegionEmitter::go_to_next() {
   a_.mov(rcx, of_rounds(offsetof(Rounds, ready)), 4);
   a_.mov_constant(rax, 0);
   a_.test(rcx, rcx, 4);
@@ -97,7 +126,7 @@ void RegionEmitter::next_of_round() {
 void RegionEmitter::enter_rounds() {
   a_.bind(rounds_);
   begin();
-  next_of_round();
+  go_to_next();
 }
 
 }  // namespace tilescope::emulator::compiled

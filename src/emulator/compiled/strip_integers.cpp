@@ -1,4 +1,6 @@
 // Integers of lanes that differ: products, quotients, shifts, and conversions between widths.
+#include <bit>
+
 #include "emulator/compiled/strip_emitter.hpp"
 
 namespace tilescope::emulator::compiled {
@@ -67,8 +69,10 @@ void StripEmitter::high_product(const Item& item) {
 void StripEmitter::wide_product(const Item& item) {
   const Operation& operation = *item.operation;
   const VectorCode extend = operation.is_signed ? vpmovsxdq : vpmovzxdq;
+  const auto factor = static_cast<std::uint32_t>(item.in_values[1].value_or(0));
+  const bool shifts = std::has_single_bit(factor) && factor >> 31 == 0;
   const int a = cache_.use(item, 0, 0, false);
-  const int b = cache_.use(item, 1, 0, false);
+  const int b = shifts ? a : cache_.use(item, 1, 0, false);
   for (int half = 0; half < 2; ++half) {
     const bool add = operation.act == Act::multiply_add_wide;
     const int c = add ? cache_.use(item, 2, half, false) : 0;
@@ -78,9 +82,14 @@ void StripEmitter::wide_product(const Item& item) {
       a_.strip(extend, to, 0, ymm(half == 1 ? to : from));
     };
     extended(kScratch, a);
-    extended(kScratch2, b);
     const int product = add ? kScratch : result;
-    a_.strip(operation.is_signed ? vpmuldq : vpmuludq, product, kScratch, ymm(kScratch2));
+    if (shifts) {
+      a_.strip_shift(vpsrlq_by, 6, product, kScratch,
+                     static_cast<std::uint8_t>(std::countr_zero(factor)));
+    } else {
+      extended(kScratch2, b);
+      a_.strip(operation.is_signed ? vpmuldq : vpmuludq, product, kScratch, ymm(kScratch2));
+    }
     if (add) a_.strip(vpaddq, result, product, ymm(c));
   }
 }

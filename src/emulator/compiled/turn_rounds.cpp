@@ -1,4 +1,4 @@
-#include "emulator/compiled/barrier_rounds.hpp"
+#include "emulator/compiled/turn_rounds.hpp"
 
 #include <bit>
 #include <utility>
@@ -13,14 +13,14 @@ constexpr std::uint64_t kLeastTurns = 2;  // of each warp, in each on average
 
 }  // namespace
 
-bool BarrierRounds::is_worth() const {
+bool TurnRounds::is_worth() const {
   if (worth_.size() <= region_->number) return true;
   const Worth& worth = worth_[region_->number];
   return worth.times < kTrials || worth.turns >= kLeastTurns * worth.warps;
 }
 
 /// False where the warp is in another region, or at another barrier.
-bool BarrierRounds::add(Warp& warp, const CompiledRegion* beginning) {
+bool TurnRounds::add(Warp& warp, const CompiledRegion* beginning) {
   Rounds& rounds = state_.rounds;
   CompiledPause& pause = warp.pause();
   const bool begins = pause.region == nullptr;
@@ -35,12 +35,14 @@ bool BarrierRounds::add(Warp& warp, const CompiledRegion* beginning) {
     entry.exit = 0;
     ++begun_;
   } else {
-    if (region->exits[pause.exit].place.barrier != rounds.barrier) return false;
+    const CompiledExit& at = region->exits[pause.exit].place;
+    if (!at.spins && at.barrier != rounds.barrier) return false;
     entry.entry = region->address(region->exits[pause.exit].inner);
     entry.frame = warp.running_frame().registers;
     entry.exit = static_cast<std::uint32_t>(pause.exit);
     if (!warp.may_resume()) rounds.waiting |= entry.bit;
   }
+  entry.spins = warp.spins();
   entry.slots = pause.numbers.data();
   entry.turn = &warp.turn();
   rounds.live |= entry.bit;
@@ -48,8 +50,8 @@ bool BarrierRounds::add(Warp& warp, const CompiledRegion* beginning) {
 }
 
 /// True where all live warps are in one region, at its begin or a barrier, and some can go on.
-bool BarrierRounds::begin(Block& block, std::uint64_t first_place,
-                          std::span<const CompiledRegion* const> beginnings) {
+bool TurnRounds::begin(Block& block, std::uint64_t first_place,
+                       std::span<const CompiledRegion* const> beginnings) {
   const LaunchState& launch = block.launch();
   std::vector<Warp>& warps = block.warps();
   if (!is_worth() || warps.size() > warps_.size() || (state_.context->events & kOrder) != 0 ||
@@ -60,6 +62,7 @@ bool BarrierRounds::begin(Block& block, std::uint64_t first_place,
   rounds.live = rounds.waiting = 0;
   rounds.barrier = region_->round_barrier;
   begun_ = ended_ = 0;
+  whole_ = 0;
   for (std::size_t i = 0; i < warps.size(); ++i) {
     if (warps[i].live() == 0) continue;
     RoundWarp& entry = warps_[i];
@@ -73,18 +76,22 @@ bool BarrierRounds::begin(Block& block, std::uint64_t first_place,
 }
 
 /// The warp is where it was last, at or behind a barrier; nowhere if it has not begun.
-void BarrierRounds::stay(Warp& warp, const RoundWarp& entry) {
+void TurnRounds::stay(Warp& warp, const RoundWarp& entry) {
   if (entry.exit == 0) return;
   const CodeFunction& function = *warp.running_frame().function;
   const CompiledExit& at = region_->exits[entry.exit].place;
   warp.begin_late();
+  if (at.spins) {
+    warp.stay_in_loop(at.block, entry.spins);
+    return;
+  }
   warp.stay_at_barrier(function.blocks[at.block], function.code[at.index],
                        static_cast<std::uint8_t>(state_.rounds.barrier),
                        (state_.rounds.waiting & entry.bit) != 0);
 }
 
 /// The warp that has its turn leaves by this exit. True where it ends, and nothing depends on when.
-bool BarrierRounds::end_warp(Block& block, std::uint64_t exit) {
+bool TurnRounds::end_warp(Block& block, std::uint64_t exit) {
   Rounds& rounds = state_.rounds;
   const RoundWarp& entry = *rounds.current;
   Warp& warp = block.warps()[static_cast<std::size_t>(&entry - warps_.data())];
@@ -92,7 +99,6 @@ bool BarrierRounds::end_warp(Block& block, std::uint64_t exit) {
       !block.ends_unnoticed() || !warp.has_first_path()) {
     return false;
   }
-  stay(warp, entry);
   warp.begin_late();
   warp.pause().region = nullptr;
   rounds.steps += warp.end_alone();
@@ -102,14 +108,15 @@ bool BarrierRounds::end_warp(Block& block, std::uint64_t exit) {
 }
 
 /// The block and its warps hear where they are. `left` has left the region in its turn; null: none.
-void BarrierRounds::end(Block& block, const RoundWarp* left) {
+/// `last_completions`: of the barrier, in the last round.
+void TurnRounds::end(Block& block, const RoundWarp* left, std::uint64_t last_completions) {
   Rounds& rounds = state_.rounds;
   if (worth_.size() <= region_->number) worth_.resize(region_->number + 1);
   const auto warps = static_cast<std::uint64_t>(std::popcount(rounds.live)) + ended_;
   Worth& worth = worth_[region_->number];
   ++worth.times;
   worth.warps += warps;
-  worth.turns += rounds.completions * warps + ended_;
+  worth.turns += whole_ * warps;
   rounds.current = nullptr;
   for (std::uint32_t rest = rounds.live; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(rest));
@@ -124,12 +131,13 @@ void BarrierRounds::end(Block& block, const RoundWarp* left) {
   if (rounds.completions != 0 || rounds.waiting != 0) {
     block.pass_barrier(static_cast<std::uint8_t>(rounds.barrier), rounds.completions,
                        rounds.waiting);
+    block.begin_round(last_completions);
   }
 }
 
-BarrierRounds::End BarrierRounds::run(Block& block, const CompiledRegion& region,
-                                      std::uint64_t first_place,
-                                      std::span<const CompiledRegion* const> beginnings) {
+TurnRounds::End TurnRounds::run(Block& block, const CompiledRegion& region,
+                                std::uint64_t first_place,
+                                std::span<const CompiledRegion* const> beginnings) {
   region_ = &region;
   if (!begin(block, first_place, beginnings)) return {};
   Rounds& rounds = state_.rounds;
@@ -143,24 +151,31 @@ BarrierRounds::End BarrierRounds::run(Block& block, const CompiledRegion& region
   Context& w = *state_.context;
   w.active = w.mask = w.live = kAllLanes;
   End result{.ran = true, .region = region_};
-  for (bool goes_on = true; goes_on && result.exit == 0;) {
+  std::uint64_t completions = 0;  // before the round
+  for (bool goes_on = true; goes_on;) {
+    completions = rounds.completions;
+    const std::uint32_t ended = ended_;
     rounds.ready = rounds.live & ~rounds.waiting;
-    if (rounds.ready == 0) break;
     do {
       const std::uint64_t exit = region_->entry(region_->rounds_entry)(&state_);
       if (exit != 0 && !end_warp(block, exit)) result.exit = exit;
     } while (result.exit == 0 && rounds.ready != 0 && !block.launch().stopped());
     result.instructions += rounds.steps;
-    goes_on = block.count_steps(std::exchange(rounds.steps, 0)) && !block.has_run_long();
+    result.idle = ended == ended_;
+    const bool counted = block.count_steps(std::exchange(rounds.steps, 0));
+    if (result.exit != 0 || !counted) break;
+    ++whole_;
+    // The last round is that of Block::run_turns, which looks at it itself.
+    goes_on = (rounds.live & ~rounds.waiting) != 0 && !block.has_run_long() &&
+              block.passes_round(result.idle && completions == rounds.completions);
   }
   const RoundWarp* const left = result.exit != 0 ? rounds.current : nullptr;
   if (left != nullptr) {
     result.warp = static_cast<std::size_t>(left - warps_.data());
     bind_context(state_);
   }
-  end(block, left);
+  end(block, left, rounds.completions - completions);
   result.begun = begun_;
-  result.ended = ended_;
   return result;
 }
 

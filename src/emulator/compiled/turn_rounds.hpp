@@ -1,6 +1,7 @@
-// Blocks all of whose warps are in one region, at its begin or at barriers: compiled code gives the
-// turn from one warp to the next by itself (round_emitter.cpp). Meanwhile nothing but CompiledState
-// says where each is; the block and its warps hear of it when the rounds are over.
+// Blocks all of whose warps are in one region, at its begin, at barriers or in loops that may wait
+// for others: compiled code gives the turn from one warp to the next by itself (round_emitter.cpp).
+// Meanwhile nothing but CompiledState says where each is; the block and its warps hear of it when
+// the rounds are over.
 #pragma once
 
 #include <array>
@@ -14,9 +15,9 @@
 
 namespace tilescope::emulator::compiled {
 
-class BarrierRounds {
+class TurnRounds {
  public:
-  explicit BarrierRounds(CompiledState& state) : state_(state) {}
+  explicit TurnRounds(CompiledState& state) : state_(state) {}
 
   struct End {
     bool ran = false;
@@ -25,7 +26,8 @@ class BarrierRounds {
     std::uint64_t exit = 0;
     std::size_t warp = 0;
     const CompiledRegion* region = nullptr;
-    std::uint32_t begun = 0, ended = 0;  ///< warps
+    std::uint32_t begun = 0;  ///< warps
+    bool idle = true;         ///< no warp has ended in the last round
     std::int64_t instructions = 0;
   };
   /// A round of the block begins: runs it and further ones in this region. `first_place`:
@@ -45,13 +47,14 @@ class BarrierRounds {
   bool add(Warp& warp, const CompiledRegion* beginning);
   bool end_warp(Block& block, std::uint64_t exit);
   void stay(Warp& warp, const RoundWarp& entry);
-  void end(Block& block, const RoundWarp* left);
+  void end(Block& block, const RoundWarp* left, std::uint64_t last_completions);
   bool is_worth() const;
 
   CompiledState& state_;
   const CompiledRegion* region_ = nullptr;
   std::array<RoundWarp, 32> warps_;
   std::uint32_t begun_ = 0, ended_ = 0;
+  std::uint64_t whole_ = 0;   ///< rounds in which no warp has left the region
   std::vector<Worth> worth_;  ///< by region
 };
 
