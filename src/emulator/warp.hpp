@@ -113,9 +113,9 @@ class Warp {
   /// All 32 lanes of the running path run a warp instruction that names no other lanes.
   void run_together(Worker& worker, const Code& code);
   void announce_sync(const Code& code, LaneMask mask, LaneMask members);
-  /// Of all 32 lanes of the running path only `taken` take a branch.
-  void announce_parting(const Code& code, LaneMask taken) const {
-    announce({code.id, index_, kAllLanes, taken});
+  /// Of these lanes, which run, only `taken` take a branch.
+  void announce_parting(const Code& code, LaneMask lanes, LaneMask taken) const {
+    announce({code.id, index_, lanes, taken});
   }
   /// Lists where lanes wait, for reports.
   void list_stuck(std::vector<StuckLanes>& stuck) const;

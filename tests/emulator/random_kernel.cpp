@@ -302,7 +302,11 @@ void KernelGenerator::loop(int depth, bool together) {
     line("add.u32 {}, {}, 1", count, count);
   }
   text_ += fmt::format("L{}:\n", label);
-  statements(depth + 1, 2 + static_cast<int>(below(10)), uniform);
+  if (chance(40)) {
+    for (unsigned i = 1 + below(6); i-- > 0;) chance(15) ? simple_branch() : simple_statement();
+  } else {
+    statements(depth + 1, 2 + static_cast<int>(below(10)), uniform);
+  }
   if (chance(20)) shared_sum();  // the loop may wait for others
   line("sub.u32 {}, {}, 1", count, count);
   line("setp.ne.u32 %q, {}, 0", count);
@@ -313,13 +317,14 @@ void KernelGenerator::loop(int depth, bool together) {
 void KernelGenerator::barriers() {
   for (unsigned i = 3 + below(5); i-- > 0;) {
     for (unsigned k = 1 + below(3); k-- > 0;) chance(20) ? simple_branch() : simple_statement();
-    line("bar.sync {}", chance(90) ? 0 : 1);
+    if (chance(15)) branch(3);
+    line("bar.sync {}", chance(80) ? 0 : 1);
   }
 }
 
 void KernelGenerator::statement(int depth, bool together) {
   const unsigned kind = below(100);
-  if (together && kind < 2) return barriers();
+  if (together && kind < 3) return barriers();
   if (kind < 6) return simple_branch();
   if (depth < 3 && kind < 9) return branch(depth);
   if (depth < 3 && kind < 14) return loop(depth, together);

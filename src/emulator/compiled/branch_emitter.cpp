@@ -41,6 +41,17 @@ void RegionEmitter::load_predicate(std::uint32_t offset) {
   }
 }
 
+/// rax: the lanes whose guard holds, of all.
+void RegionEmitter::load_guard(const Code& code) {
+  const std::uint32_t guard = plan_.registers().find(code.guard);
+  if (facts_[guard].shape != kNoShape) {
+    a_.mov(rax, slot_place(static_cast<int>(guard)), 4);
+  } else {
+    load_predicate(code.guard);
+  }
+  if (code.guard_flip != 0) a_.complement(rax, 4);
+}
+
 void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
   const CodeBlock& block = plan_.function().blocks[b];
   const Code& code = plan_.function().code[block.body_end];
@@ -50,12 +61,7 @@ void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
   const bool uniform = facts_[guard].shape != kNoShape;
   const bool spins_inside = block.spin && region_.contains(block.target) &&
                             (block.target != region_.head || knows_all_of(region_.head));
-  if (uniform) {
-    a_.mov(rax, slot_place(static_cast<int>(guard)), 4);
-  } else {
-    load_predicate(code.guard);
-  }
-  if (code.guard_flip != 0) a_.complement(rax, 4);
+  load_guard(code);
   if (uniform && !block.spin) {
     a_.test(rax, rax, 4);
     a_.jump(Condition::not_equal, taken);
@@ -94,76 +100,6 @@ void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
     go(b, to, true);
   });
   go(b, passage(block.next), false);
-}
-
-/// rax: the lanes that take the branch before the part, neither all nor none. Some begin the part.
-void RegionEmitter::part_lanes(const MaskedPart& part) {
-  const CodeBlock& block = plan_.function().blocks[part.branch];
-  const Code& code = plan_.function().code[block.body_end];
-  const auto state = [](std::size_t offset) {
-    return at(kState, static_cast<std::int64_t>(offset));
-  };
-  a_.store(state(offsetof(CompiledState, taken)), rax, 4);
-  a_.count_ones(rcx, rax, 4);
-  a_.mov(rdx, state(offsetof(CompiledState, lanes_on)), 8);
-  a_.add_to(at(rdx, std::int64_t{code.id} * 8), rcx, 8);
-  if (!part.if_taken) a_.complement(rax, 4);
-  a_.store(state(offsetof(CompiledState, mask)), rax, 8);
-  const Label unwatched = a_.label();
-  a_.mov(rcx, state(offsetof(CompiledState, context)), 8);
-  a_.mov(rax, at(rcx, offsetof(Context, events)), 4);
-  a_.and_constant(rax, kDivergence, 4);
-  a_.jump(Condition::equal, unwatched);
-  a_.vzeroupper();
-  a_.mov(rdi, kState, 8);
-  a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(&code));
-  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&announce_parting));
-  a_.call(rax);
-  a_.bind(unwatched);
-}
-
-/// facts_: those at the branch. Registers that the part writes have no shape behind it, and their
-/// other lanes stay what they are in the frame. Where the join relies on their shape, because it
-/// mostly is there, the interpreter goes on.
-void RegionEmitter::masked_part(const MaskedPart& part) {
-  Numbers written;
-  for (const KeptNumber& number : facts_.stale(part.written)) {
-    const bool is_read =
-        part.kept.has(number.reg) || plan_.live_at_begin(part.blocks.front()).has(number.reg);
-    if (is_read) written.push_back(number);
-  }
-  settle(written);
-  facts_.forget(part.written);
-  begin_masked(&part);
-  for (const std::uint32_t b : part.blocks) {
-    begin_block(plan_.function().blocks[b]);
-    body(b, plan_.function().blocks[b].begin);
-  }
-  if (part.ends) {
-    // Two paths end there, one after the other.
-    const CodeBlock& last = plan_.function().blocks[part.join];
-    begin_block(last);
-    a_.mov(rax, at(kState, offsetof(CompiledState, mask)), 4);
-    a_.complement(rax, 4);
-    a_.store(at(kState, offsetof(CompiledState, mask)), rax, 8);
-    begin_block(last);
-    exit({ExitKind::ends, part.join, last.body_end}, {});
-  } else {
-    settle(facts_.stale(part.kept));
-    facts_.forget(part.written);
-    go(part.blocks.back(), passage(part.join), false);
-  }
-  begin_masked(nullptr);
-}
-
-/// `part`: null: all lanes run again.
-void RegionEmitter::begin_masked(const MaskedPart* part) {
-  masked_ = part;
-  if (part != nullptr) {
-    rules_.begin_masked(watch_ == AccessWatch::nothing);
-  } else {
-    rules_.end_masked();
-  }
 }
 
 RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {

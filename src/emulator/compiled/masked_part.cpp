@@ -18,15 +18,31 @@ std::uint32_t only_next(const FunctionPlan& plan, std::uint32_t b) {
   return jumps ? block.target : kNone;
 }
 
+/// The blocks from `first` to the one before `end` lead to each other, forward, or to `join`,
+/// however lanes go; the last one may be that of the part's branch.
+bool is_closed(const FunctionPlan& plan, const MaskedPart& part, std::uint32_t first,
+               std::uint32_t end) {
+  for (std::uint32_t b = first; b < end; ++b) {
+    const CodeBlock& block = plan.function().blocks[b];
+    if (part.loop && b == part.branch) continue;
+    if (block.end != BlockEnd::fall_through && block.end != BlockEnd::branch) return false;
+    for (const std::uint32_t next : plan.successors(b)) {
+      if (next != part.join && (next <= b || next >= end)) return false;
+    }
+  }
+  return true;
+}
+
 /// Where the lanes of the branch meet, and which side runs a part before; the rest is empty.
 std::optional<MaskedPart> begin_of_part(const FunctionPlan& plan, std::uint32_t b) {
   const CodeBlock& block = plan.function().blocks[b];
-  if (block.end != BlockEnd::branch || block.backward ||
+  if (block.end != BlockEnd::branch || block.spin ||
       plan.function().code[block.body_end].guard == kNone) {
     return std::nullopt;
   }
   const RegisterSet none(plan.registers().size());
   MaskedPart part{.branch = b, .join = block.reconverge, .written = none, .kept = none};
+  part.loop = block.backward;
   if (block.reconverge != kNone) {
     part.if_taken = block.next == block.reconverge;
     if (!part.if_taken && block.target != block.reconverge) return std::nullopt;
@@ -45,17 +61,26 @@ std::optional<MaskedPart> find_masked_part(const FunctionPlan& plan, std::uint32
   std::optional<MaskedPart> part = begin_of_part(plan, b);
   if (!part) return std::nullopt;
   const auto& blocks = plan.function().blocks;
-  for (std::uint32_t at = part->if_taken ? blocks[b].target : blocks[b].next; at != part->join;) {
-    if (at >= blocks.size()) return std::nullopt;
+  const std::uint32_t first = part->if_taken ? blocks[b].target : blocks[b].next;
+  if (part->loop && (!part->if_taken || part->ends)) return std::nullopt;
+  // What is taken lies behind the branch, up to the first block that leads to the join.
+  std::uint32_t end = part->loop ? b + 1 : part->join;
+  if (part->if_taken && !part->loop) {
+    for (end = first; end < blocks.size() && only_next(plan, end++) != part->join;) {
+    }
+  }
+  if (first >= end || !is_closed(plan, *part, first, end)) return std::nullopt;
+  for (std::uint32_t at = first; at < end; ++at) {
     part->blocks.push_back(at);
     part->instructions += static_cast<std::int32_t>(blocks[at].size);
     if (part->instructions > kMostInstructions) return std::nullopt;
+    part->has_ways = part->has_ways || part->loop || only_next(plan, at) == kNone ||
+                     (only_next(plan, at) != at + 1 && at + 1 != end);
     for (std::uint32_t i = blocks[at].begin; i < blocks[at].body_end; ++i) {
       for (const std::uint32_t reg : plan.operation(i).out) part->written.insert(reg);
     }
-    at = only_next(plan, at);
   }
-  if (part->blocks.empty()) return std::nullopt;
+  if (part->loop) part->instructions = 0;
   if (part->ends) {
     part->instructions += static_cast<std::int32_t>(blocks[part->join].size);
   } else {

@@ -15,15 +15,17 @@ struct MaskedPart {
   std::uint32_t join = 0;    ///< where the other lanes go at once
   bool ends = false;         ///< the join does nothing but leave the kernel
   bool if_taken = false;     ///< the lanes that take the branch run the blocks, not the others
-  std::vector<std::uint32_t> blocks;  ///< one behind the other
-  /// Warp instructions until the lanes meet, or the first of them leave.
+  bool loop = false;         ///< the branch leads back, and is the end of the last block too
+  bool has_ways = false;     ///< lanes may go on to more than one block behind some block
+  std::vector<std::uint32_t> blocks;  ///< in ascending order, the first is where lanes begin
+  /// The most warp instructions until the lanes meet, or the first of them leave; 0 for a loop.
   std::int32_t instructions = 0;
   RegisterSet written;  ///< registers that the blocks write
   RegisterSet kept;     ///< those of them whose other lanes are read at the join
 };
 
-/// The part behind the branch of block `b`: a branch without an `else`, with nothing between that
-/// may wait or part lanes again. Nothing: there is none.
+/// The part behind the branch of block `b`: the body of an `if` without `else`, or further rounds
+/// of a loop, without anything that may wait and other loops. Nothing: there is none.
 std::optional<MaskedPart> find_masked_part(const FunctionPlan& plan, std::uint32_t b);
 
 }  // namespace tilescope::emulator::compiled

@@ -92,12 +92,20 @@ class RegionEmitter {
   void body(std::uint32_t b, std::uint32_t from);
   void parted(std::uint32_t b, std::uint32_t from, const KnownFacts& before, const Numbers& stale);
   void part_lanes(const MaskedPart& part);
+  void count_on(const Code& code);
+  void announce_parting_of(const Code& code);
   void masked_part(const MaskedPart& part);
+  void end_masked_block(const MaskedPart& part, std::uint32_t b,
+                        const std::map<std::uint32_t, Label>& labels);
+  void next_masked_round(const MaskedPart& part, const std::map<std::uint32_t, Label>& labels);
+  void go_masked(const MaskedPart& part, std::uint32_t to,
+                 const std::map<std::uint32_t, Label>& labels);
   void begin_masked(const MaskedPart* part);
   bool is_kept(std::uint32_t reg) const { return masked_ != nullptr && masked_->kept.has(reg); }
   void segment(Segment&& segment, std::uint32_t b, KnownFacts&& before, Numbers&& stale);
   void end(std::uint32_t b, const RegisterSet& live);
   void load_predicate(std::uint32_t offset);
+  void load_guard(const Code& code);
   void branch(std::uint32_t b, const RegisterSet& live);
   void together(std::uint32_t b, const RegisterSet& live);
   void check_members(std::uint32_t b, const RegisterSet& live);
