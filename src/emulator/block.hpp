@@ -233,10 +233,7 @@ class Block final : public BlockView {
   /// instructions it does so anyway.
   static constexpr int kIdleRounds = 8;
   static constexpr std::uint64_t kQuantum = 20'000'000;
-  int idle_rounds_ = 0;
-  std::uint64_t round_completions_ = 0;  ///< completions_ when the round began
   std::uint64_t steps_ = 0;
-  std::uint64_t run_begin_ = 0;  ///< steps_ when it began to run
   std::uint64_t completions_ = 0;
   bool deadlocked_ = false;
   std::size_t activation_bytes_ = 0;  ///< registers of called functions
@@ -245,6 +242,9 @@ class Block final : public BlockView {
   BlockObserverSlots observers_;
   AsyncEngine engine_;
   Warpgroups warpgroups_;
+  int idle_rounds_ = 0;
+  std::uint64_t round_completions_ = 0;  ///< completions_ when the round began
+  std::uint64_t run_begin_ = 0;          ///< steps_ when it began to run
 };
 
 // A block starts and ends all of its warps: what follows is a large part of short kernels.

@@ -21,6 +21,8 @@ constexpr std::uint32_t kFittingTries = 64;    // after which a region must have
 constexpr std::uint32_t kLeastFitting = 8;     // ...one of so many warps
 constexpr std::uint32_t kTrial = 256;          // entries after which a region must have paid
 
+using Exit = CompiledRegion::Exit;
+
 class Thread final : public CompiledThread {
  public:
   Thread(CompiledProgram& program, Worker& worker, std::optional<std::uint32_t> patience);
@@ -50,8 +52,8 @@ class Thread final : public CompiledThread {
   void enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
              std::int64_t& turn);
   const CompiledRegion* known_beginning(const Warp& warp) const;
-  const CompiledRegion::Exit& cross_barriers(Block& block, Warp& warp, const CompiledRegion& region,
-                                             std::uint64_t number);
+  const Exit& cross_barriers(Block& block, Warp& warp, const CompiledRegion& region,
+                             std::uint64_t number);
   void tell_ends(Block& block) {
     if (ended_ != 0) block.count_ended_warps(std::exchange(ended_, 0));
   }
@@ -61,12 +63,15 @@ class Thread final : public CompiledThread {
   Wish compile(const Frame& frame, std::uint32_t block, std::size_t known);
   std::uint64_t executed_since();
   TurnRounds::End run_rounds(Block& block);
+  const Exit& leave(Block& block, Warp& warp, const CompiledRegion& region, std::uint64_t number);
+  bool end_turn(Block& block, Warp& warp, const CompiledRegion& region, const Exit& exit,
+                WarpsRun& result);
   void judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions,
              std::uint32_t runs = 1);
 
   CompiledProgram& program_;
   CompiledState state_;
-  TurnRounds rounds_{state_};
+  bool has_rounds_ = false;  ///< some region that it has entered has
   std::uint32_t ended_ = 0;  ///< warps that have ended unnoticed, since the block was last told
   std::vector<AccessBounds> bounds_;
   std::vector<SumEntry> sums_;
@@ -82,6 +87,7 @@ class Thread final : public CompiledThread {
   bool sparing_;                      ///< compiling must pay
   std::uint64_t executed_ = 0;        ///< what executed_since has told
   const std::vector<FrameRange>* frame_resets_ = nullptr;
+  TurnRounds rounds_{state_};
 };
 /// `patience`: nothing: the usual one.
 Thread::Thread(CompiledProgram& program, Worker& worker, std::optional<std::uint32_t> patience)
@@ -138,7 +144,7 @@ void Thread::enter(const CompiledRegion& region, const Frame& frame, CompiledPau
 
 const CompiledExit* Thread::left(const CompiledRegion& region, std::uint64_t number,
                                  CompiledPause& pause) {
-  const CompiledRegion::Exit& exit = region.exits[number];
+  const Exit& exit = region.exits[number];
   pause.taken = state_.taken;
   if (exit.kind == ExitKind::waits || exit.kind == ExitKind::spins) {
     pause.region = &region;
@@ -189,6 +195,7 @@ const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::ui
     const std::uint64_t exit = region->entry(0)(&state_);
     if (region->exits[exit].kind == ExitKind::refused) continue;
     ++fitting_[region->number].fits;
+    has_rounds_ = has_rounds_ || region->rounds_entry != 0;
     if (begins && region->trusted_entry != 0) *trusted = region;
     judge(*region, counter, before - turn);
     return left(*region, exit, pause);
@@ -204,17 +211,16 @@ const CompiledRegion* Thread::known_beginning(const Warp& warp) const {
   return region != nullptr && patience_[region->counter] == 0 ? region : nullptr;
 }
 
-/// The warp has left the region by exit `number`: goes on behind barriers for all threads as long
-/// as it need not wait. Returns the last exit.
-const CompiledRegion::Exit& Thread::cross_barriers(Block& block, Warp& warp,
-                                                   const CompiledRegion& region,
-                                                   std::uint64_t number) {
+/// The warp waits where it has left the region by exit `number`: goes on behind barriers for all
+/// threads as long as it need not wait. Returns the last exit.
+const Exit& Thread::cross_barriers(Block& block, Warp& warp, const CompiledRegion& region,
+                                   std::uint64_t number) {
   CompiledPause& pause = warp.pause();
   for (;; number = region.entry(region.exits[number].entry)(&state_)) {
     state_.context->mask = kAllLanes;
-    const CompiledRegion::Exit& exit = region.exits[number];
+    const Exit& exit = region.exits[number];
     const CompiledExit& at = exit.place;
-    if (exit.kind != ExitKind::waits && !at.spins) return exit;
+    if (exit.kind != ExitKind::waits) return exit;
     pause.region = &region;
     pause.exit = number;
     if (!at.barrier) return exit;
@@ -225,6 +231,41 @@ const CompiledRegion::Exit& Thread::cross_barriers(Block& block, Warp& warp,
     }
     pause.region = nullptr;
   }
+}
+
+/// The warp has left the region by exit `number`. Returns the exit by which it leaves at last.
+inline const Exit& Thread::leave(Block& block, Warp& warp, const CompiledRegion& region,
+                                 std::uint64_t number) {
+  state_.context->mask = kAllLanes;
+  const Exit* exit = &region.exits[number];
+  if (exit->kind == ExitKind::waits) exit = &cross_barriers(block, warp, region, number);
+  if (exit->place.spins) {
+    warp.pause().region = &region;
+    warp.pause().exit = static_cast<std::uint64_t>(exit - region.exits.data());
+  }
+  return *exit;
+}
+
+/// The end of a warp's turn. False: it has to go on by itself, or the launch is stopped.
+bool Thread::end_turn(Block& block, Warp& warp, const CompiledRegion& region, const Exit& exit,
+                      WarpsRun& result) {
+  tell_ends(block);
+  const bool in_time = warp.turn() >= 0;
+  warp.end_turn();
+  if (exit.kind == ExitKind::ends) {
+    warp.end(*state_.worker);
+    block.count_finished_warp();
+    result.idle = false;
+  } else if (exit.place.spins) {
+    warp.spin(exit.place.block);
+  } else if (exit.kind != ExitKind::waits || !exit.place.barrier) {
+    if (exit.kind == ExitKind::failed) ++region.failures;
+    warp.pause().taken = state_.taken;
+    result.exit = &exit.place;
+    return false;
+  }
+  result.idle = result.idle && (in_time || exit.place.spins);
+  return block.count_turn(warp);
 }
 
 /// As many rounds of the whole block as there are, if its first warp is where rounds may begin.
@@ -248,22 +289,31 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
   Warp* const warps = block.warps().data();
   const std::size_t count = block.warps().size();
   prepare(block);
-  const CompiledExit* left_at = nullptr;
-  TurnRounds::End rounds = first == 0 ? run_rounds(block) : TurnRounds::End();
-  bool idle = rounds.idle;
-  if (rounds.ran && rounds.exit == 0) return {count, nullptr, idle};
-  std::size_t i = rounds.ran ? rounds.warp : first;
+  WarpsRun result;
+  std::size_t i = first;
+  if (first == 0 && has_rounds_) {
+    const TurnRounds::End rounds = run_rounds(block);
+    result.idle = rounds.idle;
+    if (rounds.ran && rounds.exit == 0) return {count, nullptr, rounds.idle};
+    if (rounds.ran) {  // a warp has its turn still
+      i = rounds.warp;
+      state_.turn = &warps[i].turn();
+      const auto& exit = leave(block, warps[i], *rounds.region, rounds.exit);
+      if (!end_turn(block, warps[i], *rounds.region, exit, result)) {
+        result.next = i;
+        return result;
+      }
+      ++i;
+    }
+  }
   for (; i < count; ++i) {
     Warp& warp = warps[i];
     if (warp.live() == 0) continue;
     CompiledPause& pause = warp.pause();
-    std::uint64_t number = std::exchange(rounds.exit, 0);
-    const CompiledRegion* region = rounds.region;
+    const CompiledRegion* region = nullptr;
     std::size_t entry = 0;
-    const bool begins = number == 0 && pause.region == nullptr;
-    if (number != 0) {
-      // It has its turn already.
-    } else if (begins) {
+    const bool begins = pause.region == nullptr;
+    if (begins) {
       region = known_beginning(warp);
       if (region == nullptr) break;
       entry = region->trusted_entry;
@@ -273,42 +323,27 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
       entry = region->exits[pause.exit].entry;
     }
     const Frame& frame = begins ? warp.first_frame() : warp.running_frame();
-    std::int64_t& turn = number != 0 ? warp.turn() : warp.begin_turn(*state_.worker, frame);
+    std::int64_t& turn = warp.begin_turn(*state_.worker, frame);
     const std::int64_t before = turn;
     switch_to(*region, frame, pause, turn);
-    if (number == 0) number = region->entry(entry)(&state_);
-    const CompiledRegion::Exit* const exit = &cross_barriers(block, warp, *region, number);
+    const auto& exit = leave(block, warp, *region, region->entry(entry)(&state_));
     if (begins) {
       judge(*region, region->counter, before - turn);
     } else {
       trials_[region->counter].instructions += before - turn;
     }
-    if (exit->kind == ExitKind::ends && block.ends_unnoticed() &&
+    if (exit.kind == ExitKind::ends && block.ends_unnoticed() &&
         (begins || warp.has_first_path())) {
       ++ended_;
-      idle = false;
+      result.idle = false;
       if (!block.count_steps(warp.end_alone())) break;
-      continue;
-    }
-    tell_ends(block);
-    warp.end_turn();
-    if (exit->kind == ExitKind::ends) {
-      warp.end(*state_.worker);
-      block.count_finished_warp();
-      idle = false;
-    } else if (exit->place.spins) {
-      warp.spin(exit->place.block);
-    } else if (exit->kind != ExitKind::waits || !exit->place.barrier) {
-      if (exit->kind == ExitKind::failed) ++region->failures;
-      pause.taken = state_.taken;
-      left_at = &exit->place;
+    } else if (!end_turn(block, warp, *region, exit, result)) {
       break;
     }
-    idle = idle && (turn >= 0 || exit->place.spins);
-    if (!block.count_turn(warp)) break;
   }
   tell_ends(block);
-  return {i, left_at, idle};
+  result.next = i;
+  return result;
 }
 
 const std::vector<FrameRange>* Thread::frame_resets() {

@@ -165,21 +165,6 @@ class ReversePostOrder {
   std::map<std::uint32_t, std::size_t> place_;
 };
 
-/// Whether lanes may part at the end of the block: its guard has no shape where no comparison is
-/// one for all.
-bool may_part(const FunctionPlan& plan, Region& region, std::uint32_t b) {
-  FactRules rules(plan, region.shapes, region.wanted, region.parameters);
-  rules.let_part(true);
-  const CodeBlock& block = plan.function().blocks[b];
-  Facts facts(plan.registers().size());
-  facts.assign(region.at_begin.at(b));
-  for (std::uint32_t at = block.begin; at < block.body_end; ++at) {
-    rules.apply(plan.operation(at), facts);
-  }
-  const std::uint32_t guard = plan.registers().find(plan.function().code[block.body_end].guard);
-  return facts[guard].shape == kNoShape;
-}
-
 /// Finds Region::at_begin from the facts at the head.
 void spread_facts(const FunctionPlan& plan, Region& region, const Facts& assumed) {
   const FactRules rules(plan, region.shapes, region.wanted, region.parameters);
@@ -203,7 +188,8 @@ void spread_facts(const FunctionPlan& plan, Region& region, const Facts& assumed
     }
     if (!continues_inside(plan, b)) continue;
     if (block.end == BlockEnd::collective) rules.apply(plan.operation(block.body_end), facts);
-    const auto flow = [&](std::uint32_t next) {
+    for (const std::uint32_t next : next_inside(plan, region.head, b)) {
+      if (!region.contains(next)) continue;
       std::optional<Facts> settled;
       const Facts& there =
           region.is_settled(next) ? settled.emplace(facts.settled()) : std::as_const(facts);
@@ -211,21 +197,11 @@ void spread_facts(const FunctionPlan& plan, Region& region, const Facts& assumed
       if (found == region.at_begin.end()) {
         region.at_begin.emplace(next, there.known(plan.live_at_begin(next)));
       } else if (!meet(found->second, there)) {
-        return;
+        continue;
       }
       open[order.place(next)] = true;
       i = std::min(i, order.place(next));
-    };
-    for (const std::uint32_t next : next_inside(plan, region.head, b)) {
-      if (region.contains(next)) flow(next);
     }
-    // Behind a loop little depends on what it has changed. Behind an `if` more would, and mostly
-    // all lanes go one way there: masked_part() leaves the region where the join relies on more.
-    const auto part = region.masked_parts.find(b);
-    if (part == region.masked_parts.end() || !part->second.loop) continue;
-    if (!may_part(plan, region, b)) continue;
-    facts.forget(part->second.written);
-    flow(part->second.join);
   }
 }
 

@@ -9,7 +9,7 @@ namespace tilescope::emulator::compiled {
 namespace {
 
 constexpr std::uint32_t kTrials = 16;     // of the rounds of a region
-constexpr std::uint64_t kLeastTurns = 2;  // of each warp, in each on average
+constexpr std::uint64_t kLeastTurns = 3;  // of each warp, in each on average
 
 }  // namespace
 
