@@ -255,7 +255,8 @@ void add_options(CLI::App& app, Bench& bench) {
   app.add_option(
       "--tile", bench.options.tiles,
       "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL"
-      "[,FLAGS[,ACROSS]]], flags the sum of 2: A copied, 4: B copied, 8: transposed; ACROSS of the "
+      "[,FLAGS[,ACROSS[,LAYERS]]]], flags the sum of 2: A copied, 4: B copied, 8: transposed; "
+      "ACROSS of the "
       "cluster's blocks are side by side");
   app.add_option("--samples", bench.options.samples, "Timed runs of each, at least")
       ->check(CLI::Range(1, 10000))

@@ -46,7 +46,7 @@ __device__ inline void send(float4& to, const float (&values)[4], Barrier& barri
       : "memory");
 }
 
-// Until no block of the cluster sends any more: one that has left has no shared memory.
-__device__ inline void leave_cluster() {
+// Until all threads of the cluster that have not left it come here.
+__device__ inline void meet_in_cluster() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }

@@ -126,7 +126,7 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
       continue;
     }
     Sums sum;
-    own.fetch_first(maps, p, walk.unit, 0);
+    own.fetch_from(maps, p, walk.unit, 0, 0);
     const TileBias bias(p, walk.unit, 0);
     await_turn(consumer);
     multiply(sum, shared, stage, panel.parity, consumer);

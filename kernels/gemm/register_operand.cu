@@ -353,5 +353,6 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_consumer));
     consume(shared, p, warpgroup - 1);
   }
-  if (PAIR == PAIR_SHARES_C) leave_cluster();
+  // One that has left has no shared memory to send to.
+  if (PAIR == PAIR_SHARES_C) meet_in_cluster();
 }

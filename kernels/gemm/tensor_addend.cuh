@@ -16,6 +16,15 @@ __device__ inline void synchronise_consumer(int consumer) {
 // True in one thread of a consumer, always the same.
 __device__ inline bool leads_consumer() { return threadIdx.x % 128 < 32 && is_elected(); }
 
+// Boxes that a consumer stores at once are a lot: of its parts of 64 rows, one after the other.
+constexpr int lots_of_product = boxes_of_tile / boxes_at_once;
+constexpr int lots_of_consumer = products_of_consumer * lots_of_product;
+
+// Whether this block stores lot `lot` of a consumer: layers take the lots of a tile in turn.
+__device__ inline bool is_stored_here(int consumer, int lot) {
+  return layers == 1 || (consumer * lots_of_consumer + lot) % layers == layer_of_block();
+}
+
 // For each row of a lot the chunk behind its boxes, where rows of C are added that begin anywhere.
 using Tails = unsigned char[adds_rows ? 64 : 1][16];
 
@@ -119,24 +128,18 @@ struct ConsumerBoxes {
     }
   }
 
-  // The first lot of a tile, if the consumer has elements of C there.
-  __device__ void fetch_first(const Maps& maps, const Arguments& p, const BlockUnit& unit,
-                              int rows_before) {
-    if (adds_fetched && row_of_c(unit, unit.row + rows_before) < p.m && unit.column < p.n) {
-      fetch(maps, p, unit, rows_before, 0);
-    }
-  }
-
-  // The lot behind the one of product `product` and box `first`.
-  __device__ void fetch_next(const Maps& maps, const Arguments& p, const BlockUnit& unit,
-                             int first_row, int product, int first) {
-    if (!adds_fetched) return;
-    const int next = first + boxes_at_once;
-    if (next < boxes_of_tile && unit.column + next * box_columns < p.n) {
-      fetch(maps, p, unit, first_row, next);
-    } else if (product + 1 < products_of_consumer &&
-               row_of_c(unit, unit.row + first_row + 64) < p.m) {
-      fetch(maps, p, unit, first_row + 64, 0);
+  // The first lot from number `lot` of the consumer's on that this block stores and that has elements
+  // of C, if there is one. The consumer's rows begin at `rows_before` of the tile.
+  __device__ void fetch_from(const Maps& maps, const Arguments& p, const BlockUnit& unit,
+                             int rows_before, int lot) {
+    for (; adds_fetched && lot < lots_of_consumer; ++lot) {
+      const int row = rows_before + lot / lots_of_product * 64;
+      const int box = lot % lots_of_product * boxes_at_once;
+      if (is_stored_here(consumer, lot) && row_of_c(unit, unit.row + row) < p.m &&
+          unit.column + box * box_columns < p.n) {
+        fetch(maps, p, unit, row, box);
+        return;
+      }
     }
   }
 

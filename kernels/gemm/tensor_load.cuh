@@ -41,16 +41,40 @@ __device__ inline void load_tile(unsigned char* to, const TensorMap& map, Barrie
   }
 }
 
+// The rank of the first block of this block's layer.
+__device__ inline int first_of_layer() { return layer_of_block() * in_layer; }
+
 __device__ inline void load_a(unsigned char* to, const TensorMap& map, Barrier& full, int row,
                               int k, int batch, bool shares) {
-  constexpr int first_of_row = ((1 << CLUSTER) - 1) / ((1 << down) - 1);  // every `down`-th block
+  constexpr int first_of_row = ((1 << in_layer) - 1) / ((1 << down) - 1);  // every `down`-th block
   load_tile<A_MN_MAJOR, TILE_M, across>(to, map, full, row, k, batch, shares, column_in_cluster(),
-                                        first_of_row << row_in_cluster());
+                                        first_of_row << (first_of_layer() + row_in_cluster()));
+}
+
+// Whether tile `kt` of k of the awaited operand need not arrive.
+__device__ inline bool is_there(const Arguments& p, int kt) {
+  return AWAITS != awaits_none && kt >= p.first_there && kt < p.end_there;
+}
+
+// Until tile `kt` of k of the awaited operand has arrived as far as the unit needs it: the copy engine
+// may read it. Pieces arrive panel by panel, and in a panel each after those before it of the same
+// sender: so the last panel's count, and the first tile of k of a piece.
+__device__ inline void await_piece(const Arguments& p, const BlockUnit& unit, int kt) {
+  if (is_there(p, kt) || kt % p.k_tiles_of_piece != 0) return;
+  const int end = AWAITS == awaits_b ? min(unit.column + TILE_N, p.n) : min(unit.row + TILE_M, p.m);
+  const unsigned* const at =
+      p.arrived + (end - 1) / p.panel_width * p.pieces + kt / p.k_tiles_of_piece;
+  unsigned word;
+  do {
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(word) : "l"(at) : "memory");
+  } while (word == 0);
+  asm volatile("fence.proxy.async.global;" ::: "memory");
 }
 
 template <bool shares = true>
 __device__ inline void load_b(unsigned char* to, const TensorMap& map, Barrier& full, int column,
                               int k, int batch) {
   load_tile<B_MN_MAJOR, b_columns, down>(to, map, full, column, k, batch, shares, row_in_cluster(),
-                                         ((1 << down) - 1) << column_in_cluster() * down);
+                                         ((1 << down) - 1)
+                                             << (first_of_layer() + column_in_cluster() * down));
 }

@@ -16,8 +16,10 @@ constexpr int steps = tile_k / STEP;
 constexpr int b_columns = B_MN_MAJOR ? (TILE_N + 63) / 64 * 64 : TILE_N;
 constexpr int a_bytes = TILE_M * row_bytes, b_bytes = b_columns * row_bytes;
 // The blocks of a cluster are a rectangle of tiles: those one below the other share B, those side by
-// side share A.
-constexpr int across = ACROSS, down = CLUSTER / ACROSS;
+// side share A. It may have several layers, each with a part of k: blocks one behind the other have
+// the same tile of C.
+constexpr int across = ACROSS, layers = LAYERS, down = CLUSTER / (across * layers);
+constexpr int in_layer = down * across;
 constexpr bool is_pair_across = CLUSTER == 2 && across == 2;
 constexpr int chunk_bytes = 64 * row_bytes;  // of MN-major tiles: 64 elements by 64 of k
 // Consumers share a tile, or take tiles in turn: one writes its results while the other multiplies.
@@ -29,6 +31,8 @@ constexpr int products_of_consumer = rows_of_consumer / 64;
 enum StoreKind { store_each = 0, store_boxed = 1, store_rows = 2, store_partial = 3 };
 // Factors of 8-bit operands: none; the same for all steps of k; another for each 128 steps.
 enum ScaleKind { no_scales = 0, scales_of_all_steps = 1, scales_by_steps = 2 };
+// The operand that may arrive while the kernel runs.
+enum Awaited { awaits_none = 0, awaits_b = 1, awaits_a = 2 };
 constexpr bool through_shared = C_STORE == store_boxed || C_STORE == store_rows;
 constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
 // In a transposed product each consumer's 64 rows here are columns of C, and a box holds them in half
@@ -59,7 +63,9 @@ constexpr bool moves_registers = CONSUMERS > 1;
 constexpr int registers_of_producer = CONSUMERS == 2 ? 40 : 56;
 constexpr int registers_of_consumer = CONSUMERS == 2 ? 232 : 152;
 static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 rows");
-static_assert(down * across == CLUSTER, "a cluster is a rectangle");
+static_assert(in_layer * layers == CLUSTER, "a layer of a cluster is a rectangle");
+static_assert(layers == 1 || (ONE_TILE && !IN_TURN && through_shared),
+              "layers add up the sums of the one tile that they have, and store it in boxes");
 static_assert(TILE_M % across == 0 && b_columns % down == 0, "each block loads whole rows");
 static_assert(A_CLASSES == 1 || !A_MN_MAJOR, "a tile has rows of one class");
 static_assert(!TRANSPOSED || (C_STORE == store_boxed && sizeof(C_TYPE) == 2),
@@ -70,6 +76,9 @@ static_assert(!promotes_sums || !IN_TURN, "a consumer alone would leave the tens
 
 struct Maps {
   TensorMap a[A_CLASSES], b, c[A_CLASSES];
+#if AWAITS
+  TensorMap there;  // the part of the awaited operand that need not arrive
+#endif
 };
 
 struct Arguments {
@@ -83,6 +92,10 @@ struct Arguments {
   float* partial;  // batch x splits x m x partial_pitch
   long long partial_pitch;
   Scales of_a, of_b;
+  // Where an operand arrives: for each panel of columns of B, or rows of A, and each piece of it along
+  // k, a word that is not 0 once it is there; and the tiles of k that are there from the beginning.
+  const unsigned* arrived;
+  int panel_width, pieces, k_tiles_of_piece, first_there, end_there;
 };
 
 // A unit of this block: `row` counts rows of the class.
@@ -92,18 +105,21 @@ struct BlockUnit {
   bool shares_a;    // with the other block of a pair at its side
 };
 
-// The place of a block in the rectangle of its cluster.
+// The place of a block in its cluster: the layer, and the row and column of the layer's rectangle.
+__device__ inline int layer_of_block() { return layers == 1 ? 0 : cluster_rank() / in_layer; }
 __device__ inline int row_in_cluster() {
-  return across == 1 ? cluster_rank() : cluster_rank() % down;
+  return down == CLUSTER ? cluster_rank() : cluster_rank() % down;
 }
-__device__ inline int column_in_cluster() { return across == 1 ? 0 : cluster_rank() / down; }
+__device__ inline int column_in_cluster() {
+  return across == 1 ? 0 : cluster_rank() / down % across;
+}
 
 __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
   WorkUnit unit;
 #if ONE_TILE
   // A small product takes hardly longer than the divisions below.
   unit = {static_cast<int>(blockIdx.x) / down, static_cast<int>(blockIdx.y), 0,
-          static_cast<int>(blockIdx.z)};
+          static_cast<int>(blockIdx.z) / layers};
   const bool is_last_column = false;
 #else
   const int pairs = p.tiles_m * (p.tiles_n / across) * p.batch;
@@ -113,18 +129,36 @@ __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
     const int rows = (p.tiles_m + across - 1) / across, left = number - pairs;
     unit = {left % rows * across + cluster_rank(), p.tiles_n - 1, 0, left / rows};
   } else {
-    unit = work_unit(number, p.tiles_m / down, p.tiles_n / across, p.splits, GROUP_ROWS);
+    const int rows = p.tiles_m / down, columns = p.tiles_n / across;
+    // The tiles of the panel that arrives first are first.
+    if (AWAITS == awaits_b) {
+      const int of_panel = max(p.panel_width / (TILE_N * across), 1);
+      const int first = number / (rows * of_panel) * of_panel;
+      unit = work_unit(number - first * rows, rows, min(of_panel, columns - first), 1, GROUP_ROWS);
+      unit.tile_n += first;
+    } else if (AWAITS == awaits_a) {
+      const int of_panel = max(p.panel_width / (TILE_M * down), 1);
+      const int first = number / (columns * of_panel) * of_panel;
+      unit = work_unit(number - first * columns, min(of_panel, rows - first), columns, 1,
+                       GROUP_ROWS);
+      unit.tile_m += first;
+    } else {
+      unit = work_unit(number, rows, columns, p.splits, GROUP_ROWS);
+    }
     unit.tile_n = unit.tile_n * across + column_in_cluster();
   }
 #endif
-  const int first = unit.split * p.k_tiles_of_split;
+  const int first = layers > 1 ? layer_of_block() * p.k_tiles / layers
+                               : unit.split * p.k_tiles_of_split;
+  const int last = layers > 1 ? (layer_of_block() + 1) * p.k_tiles / layers
+                              : min(p.k_tiles, first + p.k_tiles_of_split);
   return {(unit.tile_m / A_CLASSES * down + row_in_cluster()) * TILE_M,
           unit.tile_n * TILE_N,
           unit.tile_m % A_CLASSES,
           unit.split,
           unit.batch,
           first,
-          min(p.k_tiles, first + p.k_tiles_of_split),
+          last,
           !is_last_column};
 }
 

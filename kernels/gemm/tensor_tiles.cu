@@ -22,14 +22,18 @@
 // A transposed product is C^T = B^T A^T: A is B^T here then, and rows here are columns of C. TILE_N
 // may then be any multiple of 16, because no box of C ends within the tile.
 //
+// Where C has few tiles, a cluster has layers: each multiplies a part of k, and every lot of a tile is
+// added up, in the order of k, and stored by the layer whose turn it is.
+//
 // Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER, ACROSS (its blocks side by side),
-// TRANSPOSED, ONE_TILE (a block has one, which grid x, y and z number), OPERAND, STEP, A_MN_MAJOR,
-// B_MN_MAJOR, A_CLASSES (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of C a consumer
-// stores at once), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS, SCALES (a ScaleKind),
-// B_SCALES_BY_BLOCK: whether 128 columns share a factor.
+// LAYERS, TRANSPOSED, ONE_TILE (a block has one, which grid x, y and z number), AWAITS (an Awaited),
+// OPERAND, STEP, A_MN_MAJOR, B_MN_MAJOR, A_CLASSES (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how
+// many boxes of C a consumer stores at once), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS, SCALES (a
+// ScaleKind), B_SCALES_BY_BLOCK: whether 128 columns share a factor.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024
 // bytes.
 #include "prefetch.cuh"
+#include "tensor_layers.cuh"
 #include "tensor_load.cuh"
 #include "tensor_products.cuh"
 #include "tensor_store.cuh"
@@ -37,12 +41,13 @@
 
 // Tiles of k whose copies start before the block's threads have met. Blocks of a cluster do not share
 // these.
-constexpr int begun_early = CLUSTER > 1 ? 1 : 2;
+constexpr int begun_early = in_layer > 1 ? 1 : 2;
 static_assert(begun_early <= STAGES, "each has a stage of its own");
 
 constexpr int copiers = down + across - 1;  // blocks that copy to a block's stages
 
 struct Shared {
+  // Once no stage is needed any more, the other layers' sums arrive in their place.
   alignas(1024) unsigned char a[STAGES][a_bytes];
   alignas(1024) unsigned char b[STAGES][b_bytes];
   // The boxes of C that a consumer stores at once.
@@ -50,7 +55,10 @@ struct Shared {
   Tails tails[CONSUMERS];
   Barrier full[STAGES], empty[STAGES];
   Barrier c_arrived[CONSUMERS];  // where C is added
+  Barrier all_received;          // where there are layers
 };
+static_assert(layers == 1 || sizeof(ReceivedSums) <= STAGES * (a_bytes + b_bytes),
+              "the other layers' sums find room where the stages were");
 
 // Starts the copies of tile `kt` of k; without `shares` all by this block itself, for itself.
 template <bool shares>
@@ -58,10 +66,28 @@ __device__ inline void load_stage(Shared& shared, int stage, const Maps& maps, c
                                   const BlockUnit& unit, int kt) {
   Barrier& full = shared.full[stage];
   arrive_expecting(full, a_bytes + b_bytes);
-  load_a(shared.a[stage], maps.a[unit.row_class], full, unit.row, kt * tile_k, unit.batch,
-         shares && (!is_pair_across || unit.shares_a));
-  load_b<shares>(shared.b[stage], maps.b, full, unit.column, kt * tile_k - p.shift[unit.row_class],
-                 unit.batch);
+  const int k = kt * tile_k;
+  const auto of_a = [&](const TensorMap& map, int at) {
+    load_a(shared.a[stage], map, full, unit.row, at, unit.batch,
+           shares && (!is_pair_across || unit.shares_a));
+  };
+  const auto of_b = [&](const TensorMap& map, int at) {
+    load_b<shares>(shared.b[stage], map, full, unit.column, at, unit.batch);
+  };
+#if AWAITS
+  // The other operand's copy is under way meanwhile.
+  const bool there = is_there(p, kt);
+  if (AWAITS == awaits_a) of_b(maps.b, k);
+  if (AWAITS == awaits_b) of_a(maps.a[0], k);
+  await_piece(p, unit, kt);
+  const TensorMap& map = there ? maps.there : AWAITS == awaits_a ? maps.a[0] : maps.b;
+  const int at = there ? k - p.first_there * tile_k : k;
+  if (AWAITS == awaits_a) of_a(map, at);
+  if (AWAITS == awaits_b) of_b(map, at);
+#else
+  of_a(maps.a[unit.row_class], k);
+  of_b(maps.b, k - p.shift[unit.row_class]);
+#endif
 }
 
 // Before the block, or its cluster, has met: the first tiles of k.
@@ -105,13 +131,13 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
 // Gives a stage back to the blocks that copy to it: those in this one's column and row of the
 // cluster.
 __device__ inline void release(Barrier& empty) {
-  if (CLUSTER > 1) {
-    const int i = threadIdx.x % 128, column = column_in_cluster();
+  if (in_layer > 1) {
+    const int i = threadIdx.x % 128, column = column_in_cluster(), first = first_of_layer();
     if (i < down) {
-      arrive_at(empty, column * down + i);
+      arrive_at(empty, first + column * down + i);
     } else if (i < copiers) {
       const int other = i - down;
-      arrive_at(empty, (other + (other >= column)) * down + row_in_cluster());
+      arrive_at(empty, first + (other + (other >= column)) * down + row_in_cluster());
     }
   } else if (threadIdx.x % 128 == 0) {
     arrive(empty);
@@ -212,7 +238,7 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
       }
     }
     Sums sum;
-    own.fetch_first(maps, p, unit, rows_before);
+    own.fetch_from(maps, p, unit, rows_before, 0);
     constexpr bool has_more_lots = boxes_of_tile > boxes_at_once || products_of_consumer > 1;
     if (adds_elements || (adds_rows && has_more_lots)) {
       constexpr int element = sizeof(C_TYPE);
@@ -228,6 +254,10 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
       multiply_promoted(sum, shared, stage, rows_before, p, unit);
     } else {
       multiply(sum, shared, stage, rows_before, consumer, unit, p.shift[unit.row_class]);
+    }
+    if constexpr (layers > 1) {
+      meet_in_cluster();  // no layer needs its stages any more
+      add_layers(sum, reinterpret_cast<ReceivedSums&>(shared.a), shared.all_received, consumer);
     }
     store_tile(sum, own, maps, p, unit, rows_before, bias);
   }
@@ -257,10 +287,16 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
       initialise(shared.empty[s], sharers * copiers);
     }
     for (int c = 0; c < CONSUMERS; ++c) initialise(shared.c_arrived[c], 1);
+    if (layers > 1) initialise(shared.all_received, 1);
     publish_barriers();
+    if (layers > 1) arrive_expecting(shared.all_received, bytes_from_layers());
   }
   __syncwarp();
-  synchronise_cluster();
+  if (in_layer > 1) {
+    synchronise_cluster();
+  } else {
+    __syncthreads();
+  }
   asm volatile("griddepcontrol.wait;" ::: "memory");
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {

@@ -46,6 +46,37 @@ TEST(TensorTiles, EveryCandidateFitsTheChip) {
   }
 }
 
+TEST(TensorTiles, HaveLayersWhereCHasFewAndKMany) {
+  EXPECT_GT(best_tensor_tile(tensor_product(256, 512, 4096)).layers, 1);
+  EXPECT_GT(best_tensor_tile(tensor_product(120, 1000, 2048)).layers, 1);
+  for (const MatmulShape s :
+       {MatmulShape{256, 512, 64}, MatmulShape{4096, 4096, 4096}, MatmulShape{2048, 2048, 512}}) {
+    EXPECT_EQ(best_tensor_tile(tensor_product(s.m, s.n, s.k)).layers, 1) << s.m;
+  }
+}
+
+TEST(TensorTiles, LayersFindRoomForTheSumsThatTheyReceive) {
+  const GemmProblem problem = tensor_product(256, 512, 4096);
+  int layered = 0;
+  for (const TensorTile& tile : tensor_tile_candidates(problem, hopper())) {
+    if (tile.layers == 1) continue;
+    ++layered;
+    SCOPED_TRACE(text_of(tile));
+    EXPECT_TRUE(received_fits(tile, layout_of(problem_of(tile, problem), tile), problem.c.type));
+    EXPECT_EQ(tile.in_layer() * tile.layers, tile.cluster);
+    EXPECT_EQ(tile.splits, 1);
+    EXPECT_FALSE(tile.in_turn);
+  }
+  EXPECT_GT(layered, 20);
+  // Two layers of 128 x 128 in boxes of 64 x 64 receive half a tile, four layers three quarters.
+  TensorTile tile{.m = 128, .n = 128, .stages = 2, .cluster = 2, .layers = 2, .boxes = 1};
+  EXPECT_EQ(received_sums(tile, DataType::bfloat16), 128 * 64);
+  tile.cluster = tile.layers = 4;
+  EXPECT_EQ(received_sums(tile, DataType::bfloat16), 3 * 64 * 64);
+  tile.boxes = 2;  // too few to share out
+  EXPECT_EQ(received_sums(tile, DataType::bfloat16), 3 * 64 * 128);
+}
+
 TEST(TensorTiles, SumsThatArePromotedAreNotTakenInTurn) {
   GemmProblem problem = tensor_product(2048, 2048, 2048, Precision::fp8_e4m3);
   problem.c.type = DataType::bfloat16;
@@ -83,7 +114,12 @@ TEST(TensorTiles, AreReadFromText) {
   EXPECT_TRUE(transposed.transposed);
   EXPECT_FALSE(transposed.copies_a || transposed.copies_b);
   EXPECT_THAT(text_of(transposed), HasSubstr("transposed"));
-  for (const char* text : {"", "256,128", "256,128,2,3,2,4,16,0,1,", "256,128,2,3,2,4,16,0,1,2,3,1",
+  const TensorTile layered = parse_tensor_tile("64,64,1,8,6,1,8,0,1,0,0,2,3");
+  EXPECT_EQ(layered.layers, 3);
+  EXPECT_EQ(layered.down(), 1);
+  EXPECT_THAT(text_of(layered), HasSubstr("cluster 1x2 layers 3"));
+  for (const char* text : {"64,64,1,8,4,1,8,0,1,0,0,1,3", "64,64,1,8,16,1,8,0,1", "", "256,128",
+                           "256,128,2,3,2,4,16,0,1,", "256,128,2,3,2,4,16,0,1,2,3,1",
                            "256,128,2,3,2,4,16,0,1 ", "256,128,2,3,2,1,8,0,1,0,0,4"}) {
     EXPECT_THROW(parse_tensor_tile(text), Error) << text;
   }
@@ -184,7 +220,7 @@ TEST(TensorTiles, AGridNumbersTheTilesOfBlocksThatHaveOne) {
   const Step transposed = last(tensor_product(1000, 1000, 1000));
   EXPECT_EQ(transposed.launch.grid, (Dim3{16, 7}));
   EXPECT_EQ(transposed.launch.cluster, (Dim3{8}));
-  GemmProblem batches = tensor_product(256, 256, 1024);
+  GemmProblem batches = tensor_product(256, 256, 256);
   batches.batch = 3;
   const Step batch = last(batches);
   EXPECT_EQ(batch.launch.grid.z, 3);
@@ -315,6 +351,33 @@ TEST(TensorTilesKernels, CompileWithoutWarningsAndSpillNothing) {
       EXPECT_THAT(log, Not(HasSubstr("warning")));
       EXPECT_THAT(log, Not(HasSubstr("serialized")));
     }
+  }
+}
+
+TEST(TensorTilesKernels, SpillNothingInLayers) {
+  GemmProblem epilogue = tensor_product(256, 512, 4096);
+  epilogue.beta = 1.0;
+  epilogue.has_bias = true;
+  for (const GemmProblem& problem : {tensor_product(1080, 960, 6320), epilogue,
+                                     tensor_product(1160, 632, 3472, Precision::fp16)}) {
+    const Step step = recorded_plan(gemm_variant("tensor_tiles"), problem, hopper()).steps.back();
+    EXPECT_NE(testing::constant(step, "LAYERS"), "1") << problem.shape.m;
+    const std::string log = log_of("tensor_tiles", problem);
+    EXPECT_THAT(log, HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
+    EXPECT_THAT(log, Not(HasSubstr("warning")));
+  }
+}
+
+TEST(TensorTilesKernels, SpillNothingWhereBArrives) {
+  GemmProblem rows = tensor_product(8192, 8192, 8192), columns = rows;
+  columns.c.type = DataType::float32;
+  for (GemmProblem* const problem : {&rows, &columns}) {
+    problem->arrival = {.columns = 1024, .rows = 2048, .there = 4096, .leading_there = 8192};
+    const Step step = recorded_plan(gemm_variant("tensor_tiles"), *problem, hopper()).steps.back();
+    EXPECT_EQ(testing::constant(step, "AWAITS"), problem == &rows ? "2" : "1");
+    const std::string log = log_of("tensor_tiles", *problem);
+    EXPECT_THAT(log, HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
+    EXPECT_THAT(log, Not(HasSubstr("warning")));
   }
 }
 

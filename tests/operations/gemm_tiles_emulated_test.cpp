@@ -48,24 +48,57 @@ TensorTile tile;
 
 class TensorTilesEmulated : public ::testing::TestWithParam<TileCase> {};
 
+GemmVariant variant_of(const std::string& text) {
+  tile = parse_tensor_tile(text);
+  return {.name = "tile",
+          .idea = "",
+          .source = "",
+          .refusal = nullptr,
+          .prepare = [](Device& device, const GemmProblem& problem) {
+            return prepare_tensor_tiles(device, problem, tile);
+          }};
+}
+
 TEST_P(TensorTilesEmulated, AreRightAndSilent) {
   const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
   LaunchFindings findings(*emulated);
   const GemmCase of = aligned_case(problem_of(GetParam()));
-  tile = parse_tensor_tile(GetParam().tile);
-  const GemmVariant variant{.name = "tile",
-                            .idea = "",
-                            .source = "",
-                            .refusal = nullptr,
-                            .prepare = [](Device& device, const GemmProblem& problem) {
-                              return prepare_tensor_tiles(device, problem, tile);
-                            }};
+  const GemmVariant variant = variant_of(GetParam().tile);
   EXPECT_EQ(defects(of, run_gemm(*emulated, variant, of), true), "");
   EXPECT_EQ(findings.take(), "");
 }
 
-// M,N,consumers,stages,cluster,splits,group,in_turn,boxes[,panel[,flags[,across]]]; a flag of 8:
-// transposed.
+// A part of a product, as a panel of several devices', has the bits of the whole: so an element's
+// sum may not depend on the layer that stores it.
+TEST(TensorTileLayers, AddUpInTheOrderOfK) {
+  const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
+  GemmCase of = aligned_case(
+      dense_problem({128, 128, 392}, Precision::bf16, DataType::bfloat16, DataType::float32));
+  // Four equal quarters of C, each of which another layer stores.
+  of.a.each([&](auto b, auto i, auto k) { of.a.set(b, i, k, of.a.get(b, i % 64, k)); });
+  of.b.each([&](auto b, auto k, auto j) { of.b.set(b, k, j, of.b.get(b, k, j % 64)); });
+  const GemmMatrices c = run_gemm(*emulated, variant_of("128,128,2,4,4,1,8,0,2,0,0,1,4"), of);
+  int differing = 0;
+  c.each([&](auto b, auto i, auto j) {
+    differing += c.get(b, i, j) == c.get(b, i % 64, j % 64) ? 0 : 1;
+  });
+  EXPECT_EQ(differing, 0);
+  EXPECT_EQ(defects(of, c, true), "");
+}
+
+TEST(TensorTileLayers, AreForBlocksWithOneTileAndAsManyTilesOfK) {
+  const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
+  const GemmVariant variant = variant_of("64,64,1,4,2,1,8,0,1,0,0,1,2");
+  const auto product = [](std::int64_t m, std::int64_t k) {
+    return dense_problem({m, 64, k}, Precision::bf16, DataType::bfloat16, DataType::bfloat16);
+  };
+  EXPECT_NO_THROW(variant.prepare(*emulated, product(64 * 66, 128)));
+  EXPECT_THROW(variant.prepare(*emulated, product(64 * 67, 128)), Error);
+  EXPECT_THROW(variant.prepare(*emulated, product(64, 64)), Error);
+}
+
+// M,N,consumers,stages,cluster,splits,group,in_turn,boxes[,panel[,flags[,across[,layers]]]]; a flag
+// of 8: transposed.
 const std::vector<TileCase> tile_cases{
     {.name = "AddsAllBoxes",
      .tile = "128,256,2,3,1,1,8,0,4",
@@ -232,6 +265,81 @@ const std::vector<TileCase> tile_cases{
      .shape = {264, 264, 272},
      .beta = 1.0,
      .precision = Precision::fp8_e4m3},
+    {.name = "TwoLayers", .tile = "128,128,2,4,2,1,8,0,1,0,0,1,2", .shape = {136, 264, 264}},
+    {.name = "FourLayersAdd",
+     .tile = "128,128,2,4,4,1,8,0,1,0,0,1,4",
+     .shape = {136, 264, 520},
+     .beta = 0.5,
+     .has_bias = true},
+    {.name = "LayersThatShareB",
+     .tile = "64,128,1,4,4,1,8,0,1,0,0,1,2",
+     .shape = {200, 136, 328},
+     .a_by_columns = true,
+     .b_by_columns = true},
+    {.name = "ThreeLayersThatShareA",
+     .tile = "64,64,1,4,6,1,8,0,1,0,0,2,3",
+     .shape = {72, 200, 264},
+     .beta = -1.0,
+     .has_bias = true,
+     .bias_per_row = true,
+     .c = DataType::float32},
+    {.name = "LayersOfRectangles",
+     .tile = "128,64,2,3,8,1,8,0,1,0,0,2,2",
+     .shape = {264, 136, 200},
+     .b_by_columns = true},
+    {.name = "LayersBeyondTheLastColumn",
+     .tile = "256,192,2,3,2,1,8,0,1,0,0,1,2",
+     .shape = {264, 72, 136},
+     .beta = 1.0},
+    {.name = "LayersAddRows",
+     .tile = "128,128,2,4,2,1,8,0,1,0,0,1,2",
+     .shape = {131, 131, 200},
+     .beta = 1.0,
+     .has_bias = true},
+    {.name = "LayersAddElements",
+     .tile = "64,128,1,4,2,1,8,0,2,0,0,1,2",
+     .shape = {67, 131, 200},
+     .beta = -0.5,
+     .c = DataType::float32},
+    {.name = "LayersOfRowsOfClasses",
+     .tile = "64,64,1,4,2,1,8,0,1,0,0,1,2",
+     .shape = {600, 67, 203},
+     .beta = 0.5},
+    {.name = "MoreLayersThanLots",
+     .tile = "64,64,1,8,8,1,8,0,1,0,0,1,8",
+     .shape = {72, 72, 584},
+     .beta = 1.0},
+    {.name = "TransposedLayers",
+     .tile = "128,48,2,4,3,1,8,0,1,0,8,1,3",
+     .shape = {104, 136, 328},
+     .beta = 1.0,
+     .has_bias = true},
+    {.name = "TransposedLayersThatShare",
+     .tile = "64,144,1,4,4,1,8,0,1,0,8,1,2",
+     .shape = {296, 136, 200},
+     .a_by_columns = true,
+     .b_by_columns = true},
+    {.name = "LayersOfThreeConsumers",
+     .tile = "192,128,3,3,2,1,8,0,1,0,0,1,2",
+     .shape = {200, 136, 272},
+     .c = DataType::float16,
+     .precision = Precision::fp16},
+    {.name = "LayersOfPromotedSums",
+     .tile = "128,128,2,4,2,1,8,0,1,0,0,1,2",
+     .shape = {136, 136, 656},
+     .beta = 1.0,
+     .precision = Precision::fp8_e4m3},
+    {.name = "LayersOfIntegers",
+     .tile = "128,128,2,4,3,1,8,0,2,0,0,1,3",
+     .shape = {131, 131, 528},
+     .c = DataType::int32,
+     .precision = Precision::int8},
+    {.name = "LayersOfTf32",
+     .tile = "128,64,2,4,2,1,8,0,1,0,0,1,2",
+     .shape = {136, 136, 100},
+     .b_by_columns = true,
+     .c = DataType::float32,
+     .precision = Precision::tf32},
     {.name = "ClusterOfFour", .tile = "64,256,1,4,4,1,8,0,2", .shape = {264, 264, 72}, .beta = 1.0},
 };
 

@@ -25,9 +25,10 @@ namespace {
 
 std::string plan_text(const TensorTile& t) {
   return fmt::format(
-      "tile {}x{} consumers {} stages {} cluster {}{} splits {} group {} boxes {}{}{}{}{}{}", t.m,
+      "tile {}x{} consumers {} stages {} cluster {}{}{} splits {} group {} boxes {}{}{}{}{}{}", t.m,
       t.n, t.consumers, t.stages, t.cluster,
-      t.across > 1 ? fmt::format(" across {}", t.across) : "", t.splits, t.group, t.boxes,
+      t.across > 1 ? fmt::format(" across {}", t.across) : "",
+      t.layers > 1 ? fmt::format(" layers {}", t.layers) : "", t.splits, t.group, t.boxes,
       t.in_turn ? " in turn" : "", t.panel > 0 ? fmt::format(" panel {}", t.panel) : "",
       t.copies_a ? " A copied" : "", t.copies_b ? " B copied" : "",
       t.transposed ? " transposed" : "");
@@ -130,7 +131,14 @@ std::vector<GemmPlan> plans_of(const std::vector<Plan>& candidates) {
 
 std::vector<GemmPlan> tensor_tiles_plans(const GemmProblem& problem,
                                          const DeviceProperties& device) {
-  return plans_of(tensor_tile_candidates(problem, device), problem, device);
+  std::vector<GemmPlan> plans;
+  for (const TensorTile& tile : tensor_tile_candidates(problem, device)) {
+    plans.push_back({.text = plan_text(tile),
+                     .cycles = expected_cycles(problem, tile, device),
+                     .order = fmt::format("splits {} layers {}", tile.splits, tile.layers),
+                     .order_follows_rows = begins_anywhere(problem, tile)});
+  }
+  return sorted(std::move(plans));
 }
 
 std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmProblem& problem,
@@ -138,6 +146,13 @@ std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmPro
   return prepare_tensor_tiles(
       device, problem,
       plan_called(plan, "tensor_tiles", tensor_tile_candidates(problem, device.properties())));
+}
+
+bool tensor_tiles_plan_awaits_columns(const GemmProblem& problem, const GemmAddresses& addresses,
+                                      const DeviceProperties& device, std::string_view plan) {
+  const TensorTile tile =
+      plan_called(plan, "tensor_tiles", tensor_tile_candidates(problem, device));
+  return awaits_columns(problem, addresses, tile);
 }
 
 std::vector<GemmPlan> register_operand_plans(const GemmProblem& problem,

@@ -9,11 +9,13 @@
 
 namespace tilescope::operations {
 
-// GemmVariant::plans and prepare_plan of each variant.
+// GemmVariant::plans, prepare_plan and awaits_columns of each variant that has them.
 std::vector<GemmPlan> tensor_tiles_plans(const GemmProblem& problem,
                                          const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmProblem& problem,
                                                    std::string_view plan);
+bool tensor_tiles_plan_awaits_columns(const GemmProblem& problem, const GemmAddresses& addresses,
+                                      const DeviceProperties& device, std::string_view plan);
 std::vector<GemmPlan> register_operand_plans(const GemmProblem& problem,
                                              const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_register_operand_plan(Device& device, const GemmProblem& problem,

@@ -12,7 +12,8 @@ struct TensorTile {
   int stages = 4;        ///< pairs of tiles in flight
   int cluster = 1;       ///< blocks that share tiles of A and B (as the kernel sees them)
   int across = 1;  ///< of these side by side, which share A's; those below each other share B's
-  int splits = 1;  ///< parts that k is cut into
+  int layers = 1;  ///< parts of the cluster, one behind the other, each with a part of k
+  int splits = 1;  ///< parts that k is cut into, whose sums another kernel adds up
   int group = 8;   ///< rows of tiles that are computed together
   bool in_turn = false;  ///< consumers take tiles in turn instead of sharing each
   int boxes = 4;         ///< boxes of 64 rows by 128 bytes of C that a consumer stores at once
@@ -24,8 +25,10 @@ struct TensorTile {
   bool copies_a = false, copies_b = false;
   bool persistent = true;  ///< blocks take tile after tile, as many as run at once
 
-  /// Blocks of a cluster one below the other.
-  int down() const { return cluster / across; }
+  /// Blocks of a layer of a cluster.
+  int in_layer() const { return cluster / layers; }
+  /// Of these one below the other.
+  int down() const { return in_layer() / across; }
   /// Two blocks side by side, which in an odd last column are one below the other and share
   /// nothing.
   bool is_pair_across() const { return cluster == 2 && across == 2; }
@@ -38,7 +41,7 @@ std::string text_of(const TensorTile& tile);
 
 /// The tile with the text "M,N,consumers,stages,cluster,splits,group,in_turn,boxes"; a tenth number
 /// is `panel`, an eleventh the sum of 2 for `copies_a`, 4 for `copies_b`, 8 for `transposed`, a
-/// twelfth `across`. Throws Error(usage) for a text of another form.
+/// twelfth `across`, a thirteenth `layers`. Throws Error(usage) for a text of another form.
 TensorTile parse_tensor_tile(const std::string& text);
 
 }  // namespace tilescope::operations

@@ -75,7 +75,7 @@ bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
          shared_bytes_of(tile, layout, problem.c.type) > device.shared_bytes_per_block_optin) {
     --tile.stages;
   }
-  return tile.stages >= least_stages;
+  return tile.stages >= least_stages && received_fits(tile, layout, problem.c.type);
 }
 
 // Blocks of a cluster one below the other, and side by side.
@@ -89,6 +89,34 @@ bool is_filled(const TensorTile& tile, const GemmProblem& problem) {
   };
   return has_tiles(problem.shape.m, tile.m, tile.down()) &&
          has_tiles(problem.shape.n, tile.n, tile.across);
+}
+
+// Tiles like this one, whose clusters have layers that store equal parts of a tile each, as far as
+// its boxes can be shared out.
+std::vector<TensorTile> with_layers(const TensorTile& tile, const GemmProblem& problem,
+                                    const TileLayout& layout, int sm_count) {
+  constexpr int most_blocks = 8;             // of a cluster
+  constexpr std::int64_t least_k_tiles = 2;  // of a layer
+  // Of clusters of five and seven an H200 holds too few.
+  const auto is_usual = [](int blocks) { return blocks != 5 && blocks != 7; };
+  if (tile.in_turn) return {};
+  const std::int64_t rows = groups_of(problem.shape.m, layout.classes);
+  const std::int64_t clusters = groups_of(rows, tile.m * tile.down()) * layout.classes *
+                                groups_of(problem.shape.n, tile.n * tile.across) * problem.batch;
+  std::vector<TensorTile> layered;
+  for (int layers = 2; layers * tile.in_layer() <= most_blocks; ++layers) {
+    TensorTile more = tile;
+    more.layers = layers;
+    more.cluster = layers * tile.in_layer();
+    if (!is_usual(more.cluster) || clusters > resident_clusters(more, sm_count) ||
+        k_tiles_of(problem) < least_k_tiles * layers) {
+      continue;
+    }
+    const std::int64_t boxes_of_rows = boxes_of_rows_of(tile, problem.c.type);
+    more.boxes = boxes_of_rows % 2 == 0 && tile.m / 64 * boxes_of_rows >= 2 * layers ? 2 : 1;
+    layered.push_back(more);
+  }
+  return layered;
 }
 
 // Transposed tiles that can compute the problem. Their width is not bound to boxes of C, so that
@@ -118,6 +146,9 @@ std::vector<TensorTile> transposed_tiles(const GemmProblem& problem,
         tile.boxes = 2;
         if (!fit(tile, problem, layout, device)) continue;
         tiles.push_back(tile);
+        for (TensorTile& layered : with_layers(tile, transposed, layout, device.sm_count)) {
+          if (fit(layered, problem, layout, device)) tiles.push_back(layered);
+        }
         const int stages = tile.stages;
         tile.boxes = 1;  // may leave room for one more stage
         if (fit(tile, problem, layout, device) && tile.stages > stages) tiles.push_back(tile);
@@ -197,6 +228,12 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
             if (fit(way, problem, layout, device)) add(way, layout);
           }
         }
+      }
+      // A copy costs more than it gains where there is so little else to do.
+      tile.splits = 1;
+      const TileLayout layout = layout_of(problem, tile);
+      for (TensorTile& layered : with_layers(tile, problem, layout, device.sm_count)) {
+        if (fit(layered, problem, layout, device)) add(layered, layout);
       }
     }
   }

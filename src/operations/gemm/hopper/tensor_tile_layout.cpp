@@ -1,6 +1,7 @@
 #include "operations/gemm/hopper/tensor_tile_layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "operations/rung/kernel_plan.hpp"
@@ -23,6 +24,11 @@ TileOperand tile_operand(const GemmOperand& operand, std::int64_t rows, std::int
     result.mn_major = false;
   }
   return result;
+}
+
+std::int64_t bytes_of_stage(const TensorTile& tile, const TileLayout& layout) {
+  const int rows = tile.m + (tile.panel > 0 ? 0 : columns_of_b(tile, layout));
+  return rows * tile_row_bytes;
 }
 
 }  // namespace
@@ -50,9 +56,10 @@ RowsInMemory rows_of_c(const GemmProblem& p, const TensorTile& tile) {
 }
 
 std::int64_t resident_clusters(const TensorTile& tile, std::int64_t sm_count) {
-  // An H200 holds 30 clusters of four or 15 of eight: its parts have 16 or 18 SMs, and one has
-  // fewer.
-  return (tile.cluster > 2 ? sm_count * 10 / 11 : sm_count) / tile.cluster;
+  // Blocks of clusters of so many that an H200's 132 SMs hold at once, by
+  // cudaOccupancyMaxActiveClusters: a cluster has to fit in one part of the chip.
+  constexpr std::array<std::int64_t, 9> of_132{0, 132, 132, 117, 120, 110, 102, 105, 120};
+  return sm_count * of_132.at(static_cast<std::size_t>(tile.cluster)) / 132 / tile.cluster;
 }
 
 TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
@@ -99,19 +106,33 @@ int columns_of_b(const TensorTile& tile, const TileLayout& layout) {
                            : tile.n;
 }
 
+std::int64_t boxes_of_rows_of(const TensorTile& tile, DataType c_type) {
+  return tile.transposed
+             ? 2
+             : groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
+}
+
+std::int64_t received_sums(const TensorTile& tile, DataType c_type) {
+  const std::int64_t of_rows = boxes_of_rows_of(tile, c_type);
+  const std::int64_t at_once = std::min<std::int64_t>(tile.boxes, of_rows);
+  const std::int64_t lots = tile.m / 64 * (of_rows / at_once);
+  return (tile.layers - 1) * groups_of(lots, tile.layers) * 64 * (tile.n * at_once / of_rows);
+}
+
+bool received_fits(const TensorTile& tile, const TileLayout& layout, DataType c_type) {
+  return received_sums(tile, c_type) * static_cast<std::int64_t>(sizeof(float)) <=
+         tile.stages * bytes_of_stage(tile, layout);
+}
+
 std::size_t shared_bytes_of(const TensorTile& tile, const TileLayout& layout, DataType c_type) {
   const Store store = layout.store;
-  const auto a_tile = static_cast<std::size_t>(tile_row_bytes * tile.m);
   const auto b_tile = static_cast<std::size_t>(tile_row_bytes * columns_of_b(tile, layout));
-  const std::size_t stage = a_tile + (tile.panel > 0 ? 0 : b_tile);
+  const auto stage = static_cast<std::size_t>(bytes_of_stage(tile, layout));
   constexpr std::size_t barriers = 16, alignment = 1024;
   const auto box = static_cast<std::size_t>((tile.transposed ? tile.n / 2 : 64) * tile_row_bytes);
-  const std::int64_t boxes_of_tile =
-      tile.transposed
-          ? 2
-          : groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
   const std::size_t boxes =
-      static_cast<std::size_t>(std::min<std::int64_t>(tile.boxes, boxes_of_tile)) * box;
+      static_cast<std::size_t>(std::min<std::int64_t>(tile.boxes, boxes_of_rows_of(tile, c_type))) *
+      box;
   const bool through_shared = store == Store::boxed || store == Store::rows;
   constexpr std::size_t tails = 64 * 16;  // a chunk for each row of a consumer's boxes
   return static_cast<std::size_t>(tile.stages) * (stage + barriers) +

@@ -53,6 +53,15 @@ std::int64_t resident_clusters(const TensorTile& tile, std::int64_t sm_count);
 /// Columns of B that the copy engine brings for a tile: whole boxes.
 int columns_of_b(const TensorTile& tile, const TileLayout& layout);
 
+/// Boxes that hold 64 rows of a tile of C.
+std::int64_t boxes_of_rows_of(const TensorTile& tile, DataType c_type);
+
+/// Sums that a block receives from the other layers of its cluster.
+std::int64_t received_sums(const TensorTile& tile, DataType c_type);
+
+/// Whether they find room where the stages were.
+bool received_fits(const TensorTile& tile, const TileLayout& layout, DataType c_type);
+
 /// Dynamic shared memory of a block, bytes.
 std::size_t shared_bytes_of(const TensorTile& tile, const TileLayout& layout, DataType c_type);
 

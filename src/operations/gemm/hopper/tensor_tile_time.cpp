@@ -77,7 +77,7 @@ double sharing_cycles(const TensorTile& tile) {
   if (tile.across > 1 && tile.down() > 1) return is_high ? 0.0 : rectangle;
   if (tile.across == 2) return is_high ? row_of_two_high : row_of_two;
   if (tile.across > 2) return is_high ? 0.0 : longer_row;
-  return tile.cluster == 2 ? column_of_two : 0.0;
+  return tile.in_layer() == 2 ? column_of_two : 0.0;
 }
 
 // The same where blocks have several tiles, and what low ones cost beside. Rows of A that begin
@@ -168,6 +168,15 @@ double store_of_tile(const GemmProblem& problem, const TensorTile& tile, const T
          added;
 }
 
+// Cycles until a block has its sums from the other layers of its cluster, and sent them theirs. The
+// larger a tile, the longer do layers wait for each other.
+double exchange_cycles(const GemmProblem& problem, const TensorTile& tile) {
+  constexpr double meeting_cycles = 700.0, sums_per_cycle = 3.05, cycles_of_element = 0.1;
+  if (tile.layers == 1) return 0.0;
+  return meeting_cycles + cycles_of_element * tile.m * tile.n +
+         static_cast<double>(received_sums(tile, problem.c.type)) / sums_per_cycle;
+}
+
 // Bytes of C that memory reads and writes: more are written where rows begin anywhere.
 double traffic_of_c(const GemmProblem& problem, const TensorTile& tile, const TileLayout& layout) {
   const auto element = static_cast<double>(size_of(problem.c.type));
@@ -195,10 +204,12 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const std::int64_t columns = groups_of(s.n, tile.n);
   const std::int64_t computed =
       tile.is_pair_across() ? columns : groups_of(columns, tile.across) * tile.across;
-  const double units = static_cast<double>(rows * computed * tile.splits * problem.batch);
+  const double units =
+      static_cast<double>(rows * computed * tile.layers * tile.splits * problem.batch);
   const double blocks = static_cast<double>(resident_clusters(tile, sm_count) * tile.cluster);
   const double rounds = std::ceil(units / blocks);
-  const double depth = static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.splits));
+  const double depth =
+      static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.layers * tile.splits));
   const double elements = static_cast<double>(tile.m * tile.n);
   const double rate = elements_per_cycle * (tile.consumers == 1 ? of_one_consumer : 1.0);
   const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
@@ -224,7 +235,8 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   // Three stages do not cover the time that a copy takes.
   const double late = tile.stages <= 3 && (depth > 3.0 || rounds > 1.0) ? late_copies : 1.0;
   const double multiply = late * depth * (step_cycles + slowdown(tile, operand_bytes) * step);
-  const double store = store_of_tile(problem, tile, layout);
+  const double store =
+      store_of_tile(problem, tile, layout) / tile.layers + exchange_cycles(problem, tile);
   double block = rounds * (multiply + store);
   // Boxes that begin anywhere in a cache line are written in more pieces.
   const bool stores_lines =
@@ -254,6 +266,9 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   // Copies of both operands are one launch, unless one is transposed.
   if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
   if (layout.a.transposed || layout.b.transposed) cycles += copying_cycles;
+  // A cluster begins when all its SMs are free of the kernel before.
+  constexpr double layers_after_copies = 1300.0;
+  if (tile.layers > 1 && (layout.a.repacked || layout.b.repacked)) cycles += layers_after_copies;
   for (const TileOperand* operand : {&layout.a, &layout.b}) {
     if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / copied_bytes;
   }

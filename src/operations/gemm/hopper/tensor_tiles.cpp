@@ -34,6 +34,8 @@ struct Arguments {
   DeviceAddress c, bias, partial;
   std::int64_t partial_pitch;
   KernelScales of_a, of_b;
+  DeviceAddress arrived;
+  std::int32_t panel_width, pieces, k_tiles_of_piece, first_there, end_there;
 };
 
 class TensorTilesRun final : public GemmRun {
@@ -56,7 +58,14 @@ class TensorTilesRun final : public GemmRun {
     if (tile.transposed && (layout_.store != Store::boxed || size_of(problem.c.type) != 2)) {
       throw usage_error("a transposed tile needs a 16-bit C of whole 16-byte chunks");
     }
+    if (awaits() && !awaits_columns(problem, {}, tile)) {
+      throw usage_error("B cannot arrive while tiles of {} are multiplied", text_of(tile));
+    }
     size_work();
+    if (tile.layers > 1 && (!one_tile_ || tile.in_turn || arguments_.k_tiles < tile.layers)) {
+      throw usage_error("{} layers of tiles are for products whose blocks have one tile each",
+                        tile.layers);
+    }
     kernel_ = device.load(request());
     if (arguments_.splits > 1) {
       reduction_ = std::make_unique<SplitReduction>(device, problem, arguments_.splits);
@@ -88,6 +97,8 @@ class TensorTilesRun final : public GemmRun {
   }
 
  private:
+  bool awaits() const { return problem_.arrival.columns > 0; }
+
   void repack(TileOperand& operand, std::unique_ptr<Repacking>& copy) {
     if (!operand.repacked) return;
     copy = std::make_unique<Repacking>(device_, operand.rows, operand.transposed);
@@ -130,13 +141,25 @@ class TensorTilesRun final : public GemmRun {
     a.beta = static_cast<float>(problem_.beta);
     a.c_leading = problem_.c.leading;
     a.c_stride = problem_.c.batch_stride;
+    if (awaits()) {
+      const Arrival& arrival = problem_.arrival;
+      const auto k_tiles = [&](std::int64_t rows_of_b) {
+        return static_cast<std::int32_t>(groups_of(rows_of_b, tile_k));
+      };
+      a.panel_width = static_cast<std::int32_t>(arrival.columns);
+      a.pieces = static_cast<std::int32_t>(groups_of(s.k, arrival.rows));
+      a.k_tiles_of_piece = k_tiles(arrival.rows);
+      a.first_there = k_tiles(arrival.first_there);
+      a.end_there = k_tiles(arrival.first_there + arrival.there);
+    }
 
     launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
     if (one_tile_) {
       launch_.grid = {static_cast<std::uint32_t>(a.tiles_m), static_cast<std::uint32_t>(a.tiles_n),
-                      static_cast<std::uint32_t>(a.batch)};
+                      static_cast<std::uint32_t>(a.batch * tile_.layers)};
       launch_.cluster = {static_cast<std::uint32_t>(tile_.down()),
-                         static_cast<std::uint32_t>(tile_.across)};
+                         static_cast<std::uint32_t>(tile_.across),
+                         static_cast<std::uint32_t>(tile_.layers)};
     } else {
       const std::int32_t clusters = tile_.persistent ? std::min(a.units, resident) : a.units;
       launch_.grid = {static_cast<std::uint32_t>(clusters * tile_.cluster)};
@@ -166,8 +189,10 @@ class TensorTilesRun final : public GemmRun {
     constant("IN_TURN", tile_.in_turn);
     constant("CLUSTER", tile_.cluster);
     constant("ACROSS", tile_.across);
+    constant("LAYERS", tile_.layers);
     constant("TRANSPOSED", tile_.transposed);
     constant("ONE_TILE", one_tile_);
+    constant("AWAITS", !awaits() ? 0 : tile_.transposed ? 2 : 1);
     constant("A_MN_MAJOR", layout_.a.mn_major);
     constant("B_MN_MAJOR", layout_.b.mn_major);
     if (tile_.panel > 0) constant("K_TILES", tile_.panel);
@@ -193,6 +218,7 @@ class TensorTilesRun final : public GemmRun {
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
+    a.arrived = addresses.arrived;
     a.of_a = {problem_.scale_a, addresses.scale_a};
     a.of_b = {problem_.scale_b, addresses.scale_b};
     if (reduction_) {
@@ -214,6 +240,7 @@ class TensorTilesRun final : public GemmRun {
       // The kernel's structure has places for all of them.
       maps.resize(maps.size() + static_cast<std::size_t>(layout_.classes));
     }
+    if (awaits()) append(map_there(addresses));
     return arguments_after_maps(maps, a);
   }
 
@@ -226,6 +253,19 @@ class TensorTilesRun final : public GemmRun {
     const int rows = operand.mn_major ? of_mn_major : tile_rows / parts;
     return residue_maps(device_, operand.rows, address, classes, columns_of_box(operand.rows.type),
                         static_cast<std::uint32_t>(rows));
+  }
+
+  // Of the rows of the caller's B that need not arrive; of all of them where there are none.
+  ResidueMaps map_there(const GemmAddresses& addresses) const {
+    TileOperand there = tile_.transposed ? layout_.a : layout_.b;
+    DeviceAddress address = tile_.transposed ? addresses.a : addresses.b;
+    if (problem_.arrival.there > 0) {
+      (there.mn_major ? there.rows.rows : there.rows.columns) = problem_.arrival.there;
+      there.rows.pitch = problem_.arrival.leading_there;
+      address = addresses.b_there;
+    }
+    return tile_.transposed ? operand_maps(there, address, 1, tile_.m, tile_.across)
+                            : operand_maps(there, address, 1, tile_.n, tile_.down());
   }
 
   // Matches c_box_rows of the kernel.
@@ -283,6 +323,21 @@ bool tensor_tiles_pay(const GemmProblem& problem, const DeviceProperties&) {
                           problem.b.order == Order::row_major;
   const double elements = double(problem.batch) * double(s.m) * double(s.n);
   return !needs_copy || s.k > most_steps || elements > most_elements;
+}
+
+bool begins_anywhere(const GemmProblem& problem, const TensorTile& tile) {
+  return layout_of(problem_of(tile, problem), tile).a_begins_anywhere;
+}
+
+bool awaits_columns(const GemmProblem& problem, const GemmAddresses& addresses,
+                    const TensorTile& tile) {
+  const TileLayout layout = layout_of(problem_of(tile, problem), tile);
+  const std::int64_t pitch_there =
+      problem.arrival.leading_there * static_cast<std::int64_t>(size_of(problem.b.type));
+  return tile.panel == 0 && tile.splits == 1 && tile.layers == 1 && problem.batch == 1 &&
+         layout.classes == 1 && !layout.a.repacked && !layout.b.repacked &&
+         pitch_there % copy_alignment == 0 &&
+         (addresses.a | addresses.b | addresses.b_there | addresses.c) % copy_alignment == 0;
 }
 
 std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem) {

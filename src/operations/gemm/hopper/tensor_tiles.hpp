@@ -20,6 +20,15 @@ std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem&
 std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem,
                                               const TensorTile& tile);
 
+/// Whether the kernel with this tile reads rows of A that begin anywhere: where they begin
+/// elsewhere, other products are added in one step of k.
+bool begins_anywhere(const GemmProblem& problem, const TensorTile& tile);
+
+/// Whether the kernel with this tile can run while B's columns arrive: it reads B where it lies,
+/// and the first columns first.
+bool awaits_columns(const GemmProblem& problem, const GemmAddresses& addresses,
+                    const TensorTile& tile);
+
 /// The reason if no tile with a panel of B in shared memory computes the problem.
 std::optional<std::string> panel_tiles_refusal(const GemmProblem& problem,
                                                const DeviceProperties& device);

@@ -35,6 +35,18 @@ struct ScaleLayout {
   }
 };
 
+/// How B comes to a kernel that runs meanwhile: panel of columns by panel, each in pieces of rows.
+/// Some rows need not come: they lie elsewhere, and are there.
+struct Arrival {
+  std::int64_t columns = 0;  ///< of a panel; 0: all of B is there
+  std::int64_t rows = 0;     ///< of a piece, a multiple of `unit`
+  /// The rows that are there, and the pitch of their memory in elements, of the order of B.
+  std::int64_t first_there = 0, there = 0, leading_there = 0;
+
+  /// Pieces, and rows that are there, begin at multiples of it: the deepest tile of any kernel.
+  static constexpr std::int64_t unit = 128;
+};
+
 /// C = activation(alpha * A * B + beta * C + bias) for each matrix of a batch: A is m x k, B is
 /// k x n, C is m x n. A transposed operand is one of the other order. C is row-major: a
 /// column-major C is the row-major C of the product with A and B exchanged (`exchanged`).
@@ -48,6 +60,7 @@ struct GemmProblem {
   bool bias_per_row = false;
   Activation activation = Activation::none;
   ScaleLayout scale_a, scale_b;
+  Arrival arrival;  ///< only for variants whose awaits_columns() says so
 
   bool is_scaled() const { return scale_a.exists() || scale_b.exists(); }
 };
@@ -57,6 +70,9 @@ struct GemmAddresses {
   DeviceAddress a = 0, b = 0, c = 0;
   DeviceAddress bias = 0;
   DeviceAddress scale_a = 0, scale_b = 0;
+  /// Where B arrives: a word of 32 bits for each piece, panel by panel, which is not 0 once it is
+  /// there; and the rows of B that are there from the beginning.
+  DeviceAddress arrived = 0, b_there = 0;
 };
 
 /// A problem ready to run on one device: kernels compiled, scratch memory allocated.

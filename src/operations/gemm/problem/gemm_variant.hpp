@@ -15,6 +15,10 @@ namespace tilescope::operations {
 struct GemmPlan {
   std::string text;     ///< its name in files; unique among the problem's plans
   double cycles = 0.0;  ///< expected by the variant's model
+  /// Names the order in which an element's products are added, where it follows from more than k
+  /// and the text: a part of a product has the whole's bits only with the same.
+  std::string order;
+  bool order_follows_rows = false;  ///< and from where rows of A begin, modulo 16 bytes
 };
 
 struct GemmVariant {
@@ -38,6 +42,10 @@ struct GemmVariant {
   /// same. Null: k alone.
   std::string (*order_of_sums)(const GemmProblem& problem,
                                const DeviceProperties& device) = nullptr;
+  /// Whether the kernel, with the plan of that text, can run while B's columns arrive
+  /// (GemmProblem::arriving_columns) at these addresses. Null: never.
+  bool (*awaits_columns)(const GemmProblem& problem, const GemmAddresses& addresses,
+                         const DeviceProperties& device, std::string_view plan) = nullptr;
   bool is_step = false;  ///< only for the ladder: a later row has its plan among others
 };
 

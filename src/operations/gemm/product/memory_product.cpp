@@ -66,6 +66,20 @@ std::array<GemmProblem, 3> problems_to_choose_from(const GemmProblem& problem) {
   return {problem, operands, all};
 }
 
+// The order in which a choice adds, as far as it follows from more than its variant and plan, and
+// whether it follows from the place of rows of A too.
+std::pair<std::string, bool> order_of(const DeviceChoice& choice, const DeviceProperties& device) {
+  const GemmVariant& variant = *choice.kernel.variant;
+  if (variant.order_of_sums != nullptr) {
+    return {variant.order_of_sums(choice.problem, device), false};
+  }
+  if (variant.plans == nullptr) return {};
+  for (const GemmPlan& plan : variant.plans(choice.problem, device)) {
+    if (plan.text == choice.kernel.plan) return {plan.order, plan.order_follows_rows};
+  }
+  return {};
+}
+
 }  // namespace
 
 GemmProblem problem_in_memory(const HostProblem& problem) {
@@ -133,6 +147,7 @@ DeviceChoice choose_for_parts(const GemmProblem& problem, const Device& device,
 std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmProblem& problem,
                                          const DeviceProperties& device) {
   const GemmVariant& variant = *like.kernel.variant;
+  const auto order = order_of(like, device);
   for (const GemmProblem& one : problems_to_choose_from(problem)) {
     if (one.a.type != like.problem.a.type || one.c.type != like.problem.c.type) continue;
     if (variant.refusal(one, device)) continue;
@@ -141,13 +156,19 @@ std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmPro
       const std::vector<GemmPlan> plans = variant.plans(one, device);
       if (std::none_of(plans.begin(), plans.end(), is_the_plan)) continue;
     }
-    if (variant.order_of_sums != nullptr &&
-        variant.order_of_sums(one, device) != variant.order_of_sums(like.problem, device)) {
-      continue;
-    }
-    return DeviceChoice{like.kernel, one};
+    DeviceChoice choice{like.kernel, one};
+    if (order_of(choice, device) == order) return choice;
   }
   return std::nullopt;
+}
+
+bool order_follows_rows(const DeviceChoice& choice, const DeviceProperties& device) {
+  return order_of(choice, device).second;
+}
+
+bool add_alike(const DeviceChoice& one, const DeviceChoice& other, const DeviceProperties& device) {
+  return one.kernel.variant == other.kernel.variant &&
+         order_of(one, device) == order_of(other, device);
 }
 
 std::unique_ptr<GemmRun> prepare_in_memory(Device& device, const GemmProblem& problem,

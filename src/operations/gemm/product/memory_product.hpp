@@ -29,6 +29,13 @@ DeviceChoice choose_for_parts(const GemmProblem& problem, const Device& device,
 std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmProblem& problem,
                                          const DeviceProperties& device);
 
+/// Whether the order in which a choice adds follows from where rows of A begin, modulo 16 bytes: a
+/// part whose first row begins elsewhere than that of the whole has other bits.
+bool order_follows_rows(const DeviceChoice& choice, const DeviceProperties& device);
+
+/// Whether both add up an element's products in one order, so that their bits are equal.
+bool add_alike(const DeviceChoice& one, const DeviceChoice& other, const DeviceProperties& device);
+
 /// The run of a choice for `problem`, with the copies that it needs.
 std::unique_ptr<GemmRun> prepare_in_memory(Device& device, const GemmProblem& problem,
                                            const DeviceChoice& choice);
