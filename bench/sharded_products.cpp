@@ -4,9 +4,11 @@
 // --host: only matrices in host memory, each call, on one GPU too, with the times at which it got
 // how far.
 // --panels PLAN[,PLAN...] [--precision P]: only shards in device memory in P, bf16 by default, with
-// panels of B as each plan says, three times in turns. A plan is FIRST:GROWTH:WIDEST:ENGINES: the
-// first panel is one of FIRST parts of the columns, each next is GROWTH times as wide, at most one
-// of WIDEST parts, and rows come from another GPU in ENGINES copies at once. Today's is 8:1:8:1.
+// panels of B as each plan says, in turns. A plan is
+// FIRST:GROWTH:WIDEST:ENGINES:AWAITS: the first panel is one of FIRST parts of the columns, each
+// next is GROWTH times as wide, at most one of WIDEST parts, rows come from another GPU in ENGINES
+// copies at once, and with 1 one launch waits for panels where its kernel can. Today's is
+// 8:1:8:1:1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -107,6 +109,7 @@ struct Operands {
       const Buffer& shard = memory[3 * i + 2].memory;
       const std::size_t before = all.size();
       all.resize(before + shard.bytes());
+      devices[i]->synchronize();
       devices[i]->copy_to_host(all.data() + before, shard.address(), shard.bytes());
     }
     return all;
@@ -119,37 +122,30 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Milliseconds of one of several launches in a row, on the device that takes longest; the median
-/// of several rounds.
+/// Milliseconds of one of several launches in a row, on the device that takes longest.
 double milliseconds(const Devices& devices, const std::vector<Stream>& streams, double expected_ms,
                     const std::function<void()>& launch) {
   const int launches = std::clamp(static_cast<int>(60.0 / expected_ms), 2, 20);
-  constexpr int rounds = 5;
   std::vector<Event> before, after;
   for (const auto& device : devices) {
     before.push_back(device->create_event());
     after.push_back(device->create_event());
+    device->synchronize();
   }
-  launch();
-  std::vector<double> times;
-  for (int round = 0; round < rounds; ++round) {
-    for (const auto& device : devices) device->synchronize();
-    for (std::size_t i = 0; i < devices.size(); ++i) devices[i]->record(before[i], streams[i]);
-    for (int i = 0; i < launches; ++i) launch();
-    for (std::size_t i = 0; i < devices.size(); ++i) devices[i]->record(after[i], streams[i]);
-    double longest = 0.0;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      longest = std::max(longest, devices[i]->elapsed_ms(before[i], after[i]));
-    }
-    times.push_back(longest / launches);
+  for (std::size_t i = 0; i < devices.size(); ++i) devices[i]->record(before[i], streams[i]);
+  for (int i = 0; i < launches; ++i) launch();
+  for (std::size_t i = 0; i < devices.size(); ++i) devices[i]->record(after[i], streams[i]);
+  double longest = 0.0;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    longest = std::max(longest, devices[i]->elapsed_ms(before[i], after[i]));
   }
-  return median(times);
+  return longest / launches;
 }
 
 /// Plans of panels, as they were named.
 using Plans = std::vector<std::pair<std::string, distribute::PanelPlan>>;
 
-/// "8:1:8:1,16:3:1:2". Throws std::invalid_argument for other text.
+/// "8:1:8:1:1,16:3:1:2:0". Throws std::invalid_argument for other text.
 Plans plans_of(std::string_view list) {
   Plans plans;
   for (const std::string_view one : split(list, ',')) {
@@ -157,13 +153,24 @@ Plans plans_of(std::string_view list) {
     for (const std::string_view number : split(one, ':')) {
       numbers.push_back(std::stoll(std::string(number)));
     }
-    if (numbers.size() != 4 || *std::min_element(numbers.begin(), numbers.end()) < 1) {
-      throw std::invalid_argument("a plan is FIRST:GROWTH:WIDEST:ENGINES, each at least 1");
+    if (numbers.size() != 5 || *std::min_element(numbers.begin(), numbers.end() - 1) < 1) {
+      throw std::invalid_argument(
+          "a plan is FIRST:GROWTH:WIDEST:ENGINES:AWAITS, all but AWAITS at least 1");
     }
-    plans.emplace_back(one, distribute::PanelPlan{numbers[0], numbers[1], numbers[2], numbers[3]});
+    plans.emplace_back(one, distribute::PanelPlan{numbers[0], numbers[1], numbers[2], numbers[3],
+                                                  numbers[4] != 0});
   }
   return plans;
 }
+
+/// A product of shards that is timed.
+struct Contender {
+  std::string plan;
+  ShardedReport report;
+  std::function<void()> launch;
+  std::vector<double> times;
+  bool has_the_bits = true;
+};
 
 /// Prints a row for a square product of this size, or one for each plan; returns whether the bits
 /// are those of one GPU.
@@ -179,48 +186,60 @@ bool hold(const Devices& devices, Precision precision, std::int64_t size, const 
   };
   const Devices first{devices.front()};
   const std::vector<Stream> one_stream = streams_of(first), streams = streams_of(devices);
-  double one_ms = 0.0;
-  std::vector<std::byte> expected_bits;
-  {
-    const Operands whole(first, type, size);
-    const PreparedGemm product(*first[0], whole.a[0], whole.b[0], whole.c[0], options);
-    one_ms = milliseconds(first, one_stream, expected, [&] { product.launch(one_stream[0]); });
-    expected_bits = whole.result(first);
+  const Operands whole(first, type, size), shards(devices, type, size);
+  const PreparedGemm one(*first[0], whole.a[0], whole.b[0], whole.c[0], options);
+  one.launch(one_stream[0]);
+  const std::vector<std::byte> expected_bits = whole.result(first);
+
+  std::vector<std::unique_ptr<ShardedGemm>> usual;
+  std::vector<std::unique_ptr<distribute::ShardedProduct>> planned;
+  std::vector<Contender> contenders;
+  if (plans.empty()) {
+    ShardedGemm& product = *usual.emplace_back(
+        std::make_unique<ShardedGemm>(devices, shards.a, shards.b, shards.c, options));
+    contenders.push_back({"", product.report(), [&] { product.launch(streams); }});
   }
-  const Operands shards(devices, type, size);
+  for (const auto& [text, plan] : plans) {
+    auto& product = *planned.emplace_back(std::make_unique<distribute::ShardedProduct>(
+        distribute::sharded_problem(devices, shards.a, shards.b, shards.c, options), "",
+        distribute::Rows::there, Reach::any, plan));
+    product.prepare();
+    contenders.push_back({" " + text + (product.awaits_columns() ? ", one launch" : ""),
+                          product.report(), [&] { product.launch(streams); }});
+  }
+  for (Contender& contender : contenders) {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const Buffer& c = shards.memory[3 * i + 2].memory;
+      devices[i]->fill(c.address(), 0xff, c.bytes());
+    }
+    contender.launch();
+    contender.has_the_bits = shards.result(devices) == expected_bits;
+  }
+  // In turns: a GPU that has worked for longer runs at lower clocks, and one alone would be timed
+  // first.
+  constexpr int turns = 7;
+  std::vector<double> one_times;
+  for (int turn = 0; turn < turns; ++turn) {
+    one_times.push_back(
+        milliseconds(first, one_stream, expected, [&] { one.launch(one_stream[0]); }));
+    for (Contender& contender : contenders) {
+      contender.times.push_back(milliseconds(devices, streams, expected, contender.launch));
+    }
+  }
+  const double one_ms = median(one_times);
   bool is_same = true;
-  const auto print_row = [&](const ShardedReport& report, const std::string& plan, double many_ms) {
-    const bool has_the_bits = shards.result(devices) == expected_bits;
-    fmt::print("| {} | {} | {}{} | {:.3f} | {:.3f} | {:.1f} | {:.3f} | {} | {:.0f} | {} | {} |\n",
-               name_of(precision), size, report.product.variant, plan, one_ms, many_ms,
-               shape.flops() / many_ms * 1e-9, one_ms / many_ms, report.panels,
-               static_cast<double>(report.received_bytes) * 1e-6,
-               report.is_direct ? "direct" : "by the host", has_the_bits ? "same" : "OTHER");
+  for (const auto& [plan, report, launch, times, has_the_bits] : contenders) {
+    const double many_ms = median(times);
+    fmt::print(
+        "| {} | {} | {}{} | {:.3f} | {:.3f} ({:.3f} to {:.3f}) | {:.1f} | {:.3f} | {} | {:.0f} | "
+        "{} | {} |\n",
+        name_of(precision), size, report.product.variant, plan, one_ms, many_ms,
+        *std::min_element(times.begin(), times.end()),
+        *std::max_element(times.begin(), times.end()), shape.flops() / many_ms * 1e-9,
+        one_ms / many_ms, report.panels, static_cast<double>(report.received_bytes) * 1e-6,
+        report.is_direct ? "direct" : "by the host", has_the_bits ? "same" : "OTHER");
     std::fflush(stdout);
     is_same = is_same && has_the_bits;
-  };
-  const auto timed = [&](const std::function<void()>& launch) {
-    return milliseconds(devices, streams, expected, launch);
-  };
-  if (plans.empty()) {
-    ShardedGemm product(devices, shards.a, shards.b, shards.c, options);
-    const double many_ms = timed([&] { product.launch(streams); });
-    print_row(product.report(), "", many_ms);
-  }
-  constexpr int turns = 3;
-  for (int turn = 0; turn < (plans.empty() ? 0 : turns); ++turn) {
-    for (const auto& [text, plan] : plans) {
-      for (std::size_t i = 0; i < devices.size(); ++i) {
-        const Buffer& c = shards.memory[3 * i + 2].memory;
-        devices[i]->fill(c.address(), 0xff, c.bytes());
-      }
-      distribute::ShardedProduct product(
-          distribute::sharded_problem(devices, shards.a, shards.b, shards.c, options), "",
-          distribute::Rows::there, Reach::any, plan);
-      product.prepare();
-      const double many_ms = timed([&] { product.launch(streams); });
-      print_row(product.report(), " " + text, many_ms);
-    }
   }
   return is_same;
 }

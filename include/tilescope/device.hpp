@@ -324,6 +324,11 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Sets every byte. Only queued, also in the default stream.
   virtual void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes,
                     const Stream& stream = {}) = 0;
+  /// Makes a word of 32 bits another than 0 when all that is queued before has happened. A kernel
+  /// that runs meanwhile may wait for it, since no SM has to become free.
+  virtual void signal(DeviceAddress word, const Stream& stream = {}) {
+    fill(word, 1, sizeof(std::uint32_t), stream);
+  }
 
   /// Copies `rows` rows of `row_bytes` each; the pitches are the bytes between the starts of rows.
   virtual void copy_rows_to_device(DeviceAddress to, std::size_t to_pitch, const void* from,

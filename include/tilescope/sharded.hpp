@@ -57,7 +57,8 @@ struct ShardedReport {
 /// those of one device, and report().product.note says so if one does not.
 ///
 /// Each device holds up to three panels of B beside its shards, an eighth of B each; all of B where
-/// the product is small or the kernel converts operands.
+/// the product is small, the kernel converts operands, or it waits for B itself while it runs,
+/// which needs a B of at most a sixteenth of the device's memory.
 class ShardedGemm {
  public:
   /// Views as for PreparedGemm, their data in the memory of their device. C is row-major. The bias

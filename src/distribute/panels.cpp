@@ -1,6 +1,7 @@
 #include "distribute/panels.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "operations/gemm/operands/operand_conversion.hpp"
 #include "operations/gemm/product/memory_product.hpp"
@@ -38,6 +39,18 @@ std::vector<Range> panels_of(std::int64_t columns, std::int64_t least, const Pan
     width = std::min(width * plan.growth, widest);
   }
   return panels;
+}
+
+std::int64_t piece_of_rows(std::span<const Range> shares, std::int64_t k) {
+  constexpr std::int64_t unit = operations::Arrival::unit, least_parts = 4;
+  std::int64_t common = 0;
+  for (const Range& share : shares) {
+    if (share.first < k) common = std::gcd(common, share.first);
+  }
+  if (common == 0 || common % unit != 0) return 0;
+  std::int64_t parts = 1;
+  while (common / parts > std::max(k / least_parts, unit) || common / unit % parts != 0) ++parts;
+  return common / parts;
 }
 
 std::int64_t least_panel(const operations::DeviceChoice& whole, const operations::GemmProblem& part,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "distribute/shares.hpp"
@@ -25,12 +26,19 @@ struct PanelPlan {
   std::int64_t growth = 1;   ///< each is so many times as wide as the one before
   std::int64_t widest = 8;   ///< but at most one of so many equal parts
   std::int64_t engines = 1;  ///< the copies at once in which rows come from another device
+  /// Whether one launch computes all of C where its kernel can wait for panels that arrive.
+  bool awaits_columns = true;
 };
 
 /// The panels of C's columns, in the order in which they are computed. Nothing is computed while
 /// the first arrives, so it is narrow; none but the last has fewer than `least` columns. Where
 /// panels grow, the last takes what would be a narrower one.
 std::vector<Range> panels_of(std::int64_t columns, std::int64_t least, const PanelPlan& plan = {});
+
+/// The rows of a piece in which a kernel awaits a panel, of shares of B's `k` rows: each share but
+/// the last is some whole pieces, which are a quarter of B or less. 0 if shares do not begin at
+/// multiples of operations::Arrival::unit.
+std::int64_t piece_of_rows(std::span<const Range> shares, std::int64_t k);
 
 /// The fewest columns of a panel for a device that computes `part`, some rows of a product with the
 /// choice `whole`. A panel has work for half the SMs: the next one's blocks take the others. A

@@ -1,10 +1,12 @@
 #include "distribute/sharded_product.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "distribute/on_each.hpp"
 #include "distribute/panels.hpp"
 #include "operations/gemm/operands/operand_conversion.hpp"
+#include "operations/gemm/operands/tensor_layout.hpp"
 #include "operations/gemm/product/memory_product.hpp"
 
 namespace tilescope::distribute {
@@ -47,7 +49,21 @@ ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string&
     members_[i].index = i;
   }
   whole_.b = panel_operand(whole_.b, whole_.shape.k, whole_.shape.n);
-  choice_ = choose_for_parts(whole_, *problem.shards.front().device, variant);
+  Device& first = *problem.shards.front().device;
+  choice_ = choose_for_parts(whole_, first, variant);
+  if (moves_panels()) {
+    GemmProblem as_it_lies = whole_;
+    as_it_lies.a = problem.shards.front().a;
+    as_it_lies.b = problem.shards.front().b;
+    adds_as_one_ =
+        add_alike(choice_, choose_for_parts(as_it_lies, first, variant), first.properties());
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const std::size_t begin =
+          bytes_of(members_[i].shard.a, rows_[i].first * members_[i].shard.a.leading);
+      members_[i].is_alike =
+          begin % copy_alignment == 0 || !order_follows_rows(choice_, first.properties());
+    }
+  }
   precision_ = whole_.precision;
   whole_.precision = choice_.problem.precision;
   divide(rows);
@@ -64,6 +80,7 @@ void ShardedProduct::divide(Rows rows) {
                                         member.shard.device->properties()));
   }
   if (moves_panels()) panels_ = panels_of(whole_.shape.n, least, plan_);
+  if (moves_panels() && rows == Rows::there) await_columns_if_possible();
   if (panels_.empty()) panels_ = {{0, whole_.shape.n}};
   for (const Member& member : members_) {
     if (rows == Rows::there || member.shard.rows == 0) continue;
@@ -96,9 +113,9 @@ void ShardedProduct::prepare() {
 ShardedReport ShardedProduct::report() const {
   ShardedReport report{
       .product = {.variant = std::string(choice_.kernel.variant->name), .precision = precision_},
-      .panels = static_cast<std::int64_t>(panels_.size())};
+      .panels = static_cast<std::int64_t>(std::max(panels_.size(), arriving_.size()))};
   for (const Member& member : members_) {
-    if (!member.is_alike) {
+    if (!member.is_alike || !adds_as_one_) {
       report.product.note = "the bits may differ from one device's: it takes another kernel";
     }
     std::size_t received = 0;
@@ -146,6 +163,11 @@ void ShardedProduct::connect(std::size_t index) {
       slot.arrived.push_back(device->create_event());
     }
   }
+  if (!awaits_columns()) return;
+  const std::size_t words = arriving_.size() * static_cast<std::size_t>(pieces_of_a_panel());
+  member.arrived =
+      device->allocate(words * sizeof(std::uint32_t), "what has arrived of B", Reach::own);
+  member.reset = device->create_event();
 }
 
 GemmProblem ShardedProduct::part(const Shard& shard, std::int64_t rows, const Range& panel) const {
@@ -174,7 +196,9 @@ GemmAddresses ShardedProduct::addresses(const Member& member, const Piece& piece
           .b = moves_panels() ? member.slots[piece.panel % member.slots.size()].memory.address()
                               : shard.at.b,
           .c = Rectangle(shard.c, shard.at.c, rows, columns).address,
-          .bias = member.bias.address() + static_cast<DeviceAddress>(begin) * sizeof(float)};
+          .bias = member.bias.address() + static_cast<DeviceAddress>(begin) * sizeof(float),
+          .arrived = member.arrived.address(),
+          .b_there = shard.at.b};
 }
 
 void ShardedProduct::prepare_pieces(Member& member) {
@@ -200,6 +224,9 @@ void ShardedProduct::prepare_pieces(Member& member) {
     if (!choice) {
       member.is_alike = false;
       choice = choose_in_memory(problem, device, "");
+    }
+    if (awaits_columns()) {
+      choice->problem.arrival = arrival_at(member, arriving_.front().count, arriving_rows_);
     }
     Form& form = forms.emplace_back(problem, *std::move(choice));
     form.workspace_bytes =
@@ -227,30 +254,40 @@ void ShardedProduct::prepare_pieces(Member& member) {
 
 // Queues the copies of a panel's rows from all devices.
 void ShardedProduct::fetch(Member& member, std::size_t panel) {
-  Device& device = *member.shard.device;
   Slot& slot = member.slots[panel % member.slots.size()];
-  const Range& columns = panels_[panel];
-  const GemmOperand operand = panel_operand(whole_.b, whole_.shape.k, columns.count);
   for (std::size_t i = 0; i < member.ways.size(); ++i) {
     const Way& way = member.ways[i];
-    const Shard& sender = members_[way.sender].shard;
     if (panel >= member.slots.size()) {
       wait_for_panel(member.index, panel - member.slots.size(), way.copies);
     }
-    const Range rows{depths_[way.sender].first + way.rows.first, way.rows.count};
-    const Rectangle from(sender.b, sender.at.b, way.rows, columns);
-    const Rectangle to(operand, slot.memory.address(), rows, {0, columns.count});
-    member.links[way.sender].copy_rows(to.address, to.pitch, from.address, from.pitch,
-                                       from.row_bytes, from.rows, way.copies);
-    device.record(slot.arrived[i], way.copies);
+    fetch(member, way, {0, way.rows.count}, panels_[panel], slot, panels_[panel].first);
+    member.shard.device->record(slot.arrived[i], way.copies);
   }
+}
+
+// Queues the copy of some of a way's rows and some columns to a slot whose panel begins at column
+// `begin`.
+void ShardedProduct::fetch(Member& member, const Way& way, const Range& rows, const Range& columns,
+                           const Slot& slot, std::int64_t begin) {
+  const Shard& sender = members_[way.sender].shard;
+  const std::int64_t width = awaits_columns() ? whole_.shape.n : columns.count;
+  const GemmOperand operand = panel_operand(whole_.b, whole_.shape.k, width);
+  const std::int64_t first = way.rows.first + rows.first;
+  const Rectangle from(sender.b, sender.at.b, {first, rows.count}, columns);
+  const Rectangle to(operand, slot.memory.address(),
+                     {depths_[way.sender].first + first, rows.count},
+                     {columns.first - begin, columns.count});
+  member.links[way.sender].copy_rows(to.address, to.pitch, from.address, from.pitch, from.row_bytes,
+                                     from.rows, way.copies);
 }
 
 void ShardedProduct::compute(Member& member, std::size_t piece) {
   Device& device = *member.shard.device;
   const Stream& stream = member.computes[piece % compute_count];
   const Slot& slot = member.slots[pieces_[piece].panel % member.slots.size()];
-  for (const Event& arrived : slot.arrived) device.wait(stream, arrived);
+  if (!awaits_columns()) {
+    for (const Event& arrived : slot.arrived) device.wait(stream, arrived);
+  }
   if (piece == 0) device.record(member.started, stream);
   member.products[piece]->launch(stream);
   device.record(member.done[piece], stream);
@@ -327,7 +364,11 @@ void ShardedProduct::launch(std::span<const Stream> streams) {
       for (Member& member : members_) {
         if (member.shard.rows == 0) continue;
         if (!is_copy) compute(member, piece);
-        if (is_copy && moves_panels()) fetch(member, pieces_[piece].panel);
+        if (is_copy && awaits_columns()) {
+          fetch_while_computing(member);
+        } else if (is_copy && moves_panels()) {
+          fetch(member, pieces_[piece].panel);
+        }
       }
     }
   }

@@ -23,7 +23,8 @@ namespace tilescope::distribute {
 enum class Rows { there, arriving };
 
 /// A problem ready to run. Each device holds up to three panels of B, the bias, and what the
-/// kernels need. A single device takes its B as the one panel.
+/// kernels need. A single device takes its B as the one panel. Where the kernel can wait for
+/// columns that arrive while it runs, there is one panel too, all of B.
 class ShardedProduct {
  public:
   /// Chooses how to compute; the shards need no addresses yet. `variant`: a kernel of the GEMM
@@ -40,6 +41,8 @@ class ShardedProduct {
   void prepare(std::size_t device, const operations::GemmAddresses& at);
   /// Both for all devices, for shards that lie where the problem says.
   void prepare();
+  /// Whether one launch computes all of a device's C while B arrives.
+  bool awaits_columns() const { return !arriving_.empty(); }
   /// Complete when all devices are prepared.
   ShardedReport report() const;
 
@@ -94,6 +97,8 @@ class ShardedProduct {
     std::array<Stream, compute_count> computes;
     std::array<Buffer, compute_count> workspaces;
     std::vector<Slot> slots;
+    Buffer arrived;  ///< a word for each piece of B, where the kernel waits for them
+    Event reset;     ///< these are 0
     Buffer bias;
     std::vector<Range> parts;  ///< of its rows
     operations::CommonKernels kernels;
@@ -106,22 +111,34 @@ class ShardedProduct {
   };
 
   void divide(Rows rows);
+  void await_columns_if_possible();
+  operations::Arrival arrival_at(const Member& member, std::int64_t columns,
+                                 std::int64_t rows) const;
   operations::GemmProblem part(const Shard& shard, std::int64_t rows, const Range& panel) const;
   operations::GemmAddresses addresses(const Member& member, const Piece& piece) const;
   void prepare_pieces(Member& member);
   void fetch(Member& member, std::size_t panel);
+  void fetch(Member& member, const Way& way, const Range& rows, const Range& columns,
+             const Slot& slot, std::int64_t begin = 0);
+  void fetch_while_computing(Member& member);
   void compute(Member& member, std::size_t piece);
   void finish(Member& member, const Stream& stream);
 
   bool moves_panels() const { return members_.size() > 1; }
+  std::int64_t pieces_of_a_panel() const {
+    return (whole_.shape.k + arriving_rows_ - 1) / arriving_rows_;
+  }
 
   operations::GemmProblem whole_;
   Reach memory_of_b_;
   PanelPlan plan_;
   Precision precision_ = Precision::fp32;  ///< that was asked for
   operations::DeviceChoice choice_;        ///< for the whole
+  bool adds_as_one_ = true;                ///< in the order of one device, whose B is not in panels
   std::span<const float> bias_;            ///< in host memory
   std::vector<Range> panels_;
+  std::vector<Range> arriving_;     ///< columns of the one panel, where the kernel waits for them
+  std::int64_t arriving_rows_ = 0;  ///< of a piece of these
   std::int64_t parts_ = 1;
   std::vector<Piece> pieces_;
   std::vector<Range> rows_;    ///< of C, of each device

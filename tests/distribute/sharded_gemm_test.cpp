@@ -8,6 +8,7 @@
 
 #include "device/emulated/emulated_device.hpp"
 #include "distribute/sharded_product.hpp"
+#include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "support/matrices.hpp"
 #include "support/public_gemm.hpp"
 #include "support/temporary_folder.hpp"
@@ -202,7 +203,7 @@ TEST(Sharded, TimesAreInOrder) {
   EXPECT_LE(report.product.compute_ms, t.multiplied);
 }
 
-/// Shards of integers in the memory of devices, so that every sum is exact.
+/// Shards of integers in the memory of devices, so that every sum is exact. C is float32.
 struct Shards {
   std::vector<Buffer> memory;
   std::vector<ConstMatrixView> a, b;
@@ -210,32 +211,46 @@ struct Shards {
   TestMatrix whole_a, whole_b;
 
   Shards(const Devices& devices, const MatmulShape& s, const std::vector<std::int64_t>& rows,
-         const std::vector<std::int64_t>& depths)
-      : whole_a(DataType::float32, s.m, s.k), whole_b(DataType::float32, s.k, s.n) {
+         const std::vector<std::int64_t>& depths, DataType type = DataType::float32,
+         DataType c_type = DataType::float32)
+      : whole_a(type, s.m, s.k), whole_b(type, s.k, s.n) {
     whole_a.fill_integers(3);
     whole_b.fill_integers(4);
     std::int64_t row = 0, depth = 0;
     for (std::size_t i = 0; i < devices.size(); ++i) {
       a.push_back(placed(*devices[i], whole_a.view(), row, rows[i]));
       b.push_back(placed(*devices[i], whole_b.view(), depth, depths[i]));
-      c.push_back(
-          {placed(*devices[i], TestMatrix(DataType::float32, rows[i], s.n).view(), 0, rows[i])});
+      c.push_back({placed(*devices[i], TestMatrix(c_type, rows[i], s.n).view(), 0, rows[i])});
       row += rows[i];
       depth += depths[i];
     }
   }
   ConstMatrixView placed(Device& device, const MatrixView& whole, std::int64_t first,
                          std::int64_t count) {
-    const std::size_t row = static_cast<std::size_t>(whole.columns) * sizeof(float);
+    const std::size_t row = static_cast<std::size_t>(whole.columns) * size_of(whole.type);
     memory.push_back(device.allocate(static_cast<std::size_t>(count) * row, "a shard"));
     const DeviceAddress at = memory.back().address();
     device.copy_to_device(
         at, static_cast<const std::byte*>(whole.data) + static_cast<std::size_t>(first) * row,
         static_cast<std::size_t>(count) * row);
-    return dense_view(reinterpret_cast<const void*>(at), DataType::float32, count, whole.columns);
+    return dense_view(reinterpret_cast<const void*>(at), whole.type, count, whole.columns);
   }
-  /// The number of wrong elements of C.
-  int wrong(const Devices& devices) const {
+  /// C's bytes, which are overwritten then.
+  std::vector<std::byte> taken(const Devices& devices) const {
+    std::vector<std::byte> all;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const std::size_t bytes =
+          static_cast<std::size_t>(c[i].rows * c[i].columns) * size_of(c[i].type);
+      const auto at = reinterpret_cast<DeviceAddress>(c[i].data);
+      all.resize(all.size() + bytes);
+      devices[i]->synchronize();
+      devices[i]->copy_to_host(all.data() + all.size() - bytes, at, bytes);
+      devices[i]->fill(at, 0xFF, bytes);
+    }
+    return all;
+  }
+  /// The number of wrong elements of a float32 C, of every `step`-th of a row.
+  int wrong(const Devices& devices, std::int64_t step = 1) const {
     int wrong = 0;
     std::int64_t row = 0;
     for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -245,7 +260,7 @@ struct Shards {
       devices[i]->copy_to_host(values.data(), reinterpret_cast<DeviceAddress>(shard.data),
                                values.size() * sizeof(float));
       for (std::int64_t r = 0; r < shard.rows; ++r, ++row) {
-        for (std::int64_t j = 0; j < shard.columns; ++j) {
+        for (std::int64_t j = row % step; j < shard.columns; j += step) {
           double sum = 0.0;
           for (std::int64_t k = 0; k < whole_a.view().columns; ++k) {
             sum += whole_a.get(row, k) * whole_b.get(k, j);
@@ -310,6 +325,61 @@ TEST(ShardedGemm, PanelsThatGrowAndComeByTwoEngines) {
     EXPECT_EQ(shards.wrong(devices), 0);
     EXPECT_EQ(product.report().panels, panels);
   }
+}
+
+// Shares of B that begin at multiples of 128 rows: each device multiplies its own where it lies,
+// and one launch awaits the others'.
+TEST(ShardedGemm, OneLaunchAwaitsTheOthersRowsOfB) {
+  const Devices devices = open_devices("emulated:h200,emulated:h200");
+  Shards shards(devices, {4096, 2568, 264}, {2048, 2048}, {128, 136}, DataType::bfloat16);
+  const distribute::ShardedProblem problem = distribute::sharded_problem(
+      devices, shards.a, shards.b, shards.c, {.precision = Precision::bf16});
+  for (const bool awaits : {true, false}) {
+    distribute::ShardedProduct product(problem, "tensor_tiles", distribute::Rows::there, Reach::any,
+                                       {.awaits_columns = awaits});
+    product.prepare();
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      devices[i]->fill(problem.shards[i].at.c, 0, 2048 * 2568 * sizeof(float));
+    }
+    product.launch({});
+    EXPECT_EQ(shards.wrong(devices, 61), 0);
+    EXPECT_EQ(product.report().panels, 3);
+    EXPECT_EQ(product.awaits_columns(), awaits);
+  }
+}
+
+// A transposed tile has B for its rows.
+TEST(ShardedGemm, OneLaunchOfTransposedTilesAwaitsTheOthersRowsOfB) {
+  const Devices devices = open_devices("emulated:h200,emulated:h200");
+  const MatmulShape shape{4096, 2568, 264};
+  Shards shards(devices, shape, {2048, 2048}, {128, 136}, DataType::bfloat16, DataType::bfloat16);
+  const distribute::ShardedProblem problem = distribute::sharded_problem(
+      devices, shards.a, shards.b, shards.c, {.precision = Precision::bf16});
+  ASSERT_TRUE(operations::tensor_tile_candidates(problem.whole, devices[0]->properties())
+                  .front()
+                  .transposed);
+  std::vector<std::byte> results[2];
+  for (const bool awaits : {true, false}) {
+    distribute::ShardedProduct product(problem, "tensor_tiles", distribute::Rows::there, Reach::any,
+                                       {.awaits_columns = awaits});
+    product.prepare();
+    EXPECT_EQ(product.awaits_columns(), awaits);
+    product.launch({});
+    results[awaits ? 1 : 0] = shards.taken(devices);
+  }
+  EXPECT_TRUE(results[0] == results[1]);
+}
+
+TEST(PieceOfRows, IsAQuarterOrLessOfBAndPartOfEachShare) {
+  const auto piece = [](std::vector<distribute::Range> shares, std::int64_t k) {
+    return distribute::piece_of_rows(shares, k);
+  };
+  EXPECT_EQ(piece({{0, 4096}, {4096, 4096}}, 8192), 2048);
+  EXPECT_EQ(piece({{0, 384}, {384, 384}}, 768), 128) << "192 is no whole unit";
+  EXPECT_EQ(piece({{0, 128}, {128, 7}}, 135), 128);
+  EXPECT_EQ(piece({{0, 256}, {256, 0}, {256, 512}, {768, 300}}, 1068), 256);
+  EXPECT_EQ(piece({{0, 100}, {100, 100}}, 200), 0);
+  EXPECT_EQ(piece({{0, 512}, {512, 0}}, 512), 0) << "all of B is with one";
 }
 
 TEST(ShardedGemm, ReceivedBytes) {

@@ -47,6 +47,7 @@ class CudaDevice final : public Device {
   void queue_copy_rows(DeviceAddress to, std::size_t to_pitch, DeviceAddress from,
                        std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
                        const Stream& stream) override;
+  void signal(DeviceAddress word, const Stream& stream) override;
   void fill_rows(DeviceAddress to, std::size_t pitch, std::uint8_t value, std::size_t row_bytes,
                  std::size_t rows, const Stream& stream) override;
   void copy_box(const BoxCopy& copy, const Stream& stream) override;

@@ -44,4 +44,10 @@ void CudaDevice::queue_rows_of_peer(const CudaDevice& peer, DeviceAddress to, st
                 "cuMemcpy3DPeer", fmt::format("from {} to {}", peer.id(), id()));
 }
 
+void CudaDevice::signal(DeviceAddress word, const Stream& stream) {
+  make_current();
+  driver_.check(driver_.stream_write(reinterpret_cast<CUstream>(stream.value()), word, 1, 0),
+                "cuStreamWriteValue32");
+}
+
 }  // namespace tilescope::device

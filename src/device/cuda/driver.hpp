@@ -81,6 +81,7 @@ namespace tilescope::device {
   X(stream_synchronize, cuStreamSynchronize, "cuStreamSynchronize")             \
   X(stream_query, cuStreamQuery, "cuStreamQuery")                               \
   X(stream_wait, cuStreamWaitEvent, "cuStreamWaitEvent")                        \
+  X(stream_write, cuStreamWriteValue32, "cuStreamWriteValue32_v2")              \
   X(event_create, cuEventCreate, "cuEventCreate")                               \
   X(event_destroy, cuEventDestroy, "cuEventDestroy_v2")                         \
   X(event_record, cuEventRecord, "cuEventRecord")                               \
