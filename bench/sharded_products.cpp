@@ -215,8 +215,7 @@ bool hold(const Devices& devices, Precision precision, std::int64_t size, const 
     contender.launch();
     contender.has_the_bits = shards.result(devices) == expected_bits;
   }
-  // In turns: a GPU that has worked for longer runs at lower clocks, and one alone would be timed
-  // first.
+  // In turns: GPUs that have worked for longer run at lower clocks.
   constexpr int turns = 7;
   std::vector<double> one_times;
   for (int turn = 0; turn < turns; ++turn) {
