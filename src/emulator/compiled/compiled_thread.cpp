@@ -291,46 +291,49 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
   prepare(block);
   WarpsRun result;
   std::size_t i = first;
+  const CompiledRegion* in_turn = nullptr;  // the region in which a warp has its turn still
+  std::uint64_t left_by = 0;                // ...which it has left by this exit
   if (first == 0 && has_rounds_) {
     const TurnRounds::End rounds = run_rounds(block);
     result.idle = rounds.idle;
     if (rounds.ran && rounds.exit == 0) return {count, nullptr, rounds.idle};
-    if (rounds.ran) {  // a warp has its turn still
+    if (rounds.ran) {
       i = rounds.warp;
       state_.turn = &warps[i].turn();
-      const auto& exit = leave(block, warps[i], *rounds.region, rounds.exit);
-      if (!end_turn(block, warps[i], *rounds.region, exit, result)) {
-        result.next = i;
-        return result;
-      }
-      ++i;
+      in_turn = rounds.region;
+      left_by = rounds.exit;
     }
   }
   for (; i < count; ++i) {
     Warp& warp = warps[i];
     if (warp.live() == 0) continue;
-    CompiledPause& pause = warp.pause();
-    const CompiledRegion* region = nullptr;
-    std::size_t entry = 0;
-    const bool begins = pause.region == nullptr;
-    if (begins) {
-      region = known_beginning(warp);
-      if (region == nullptr) break;
-      entry = region->trusted_entry;
-    } else {
-      if (!warp.may_resume()) continue;
-      region = static_cast<const CompiledRegion*>(std::exchange(pause.region, nullptr));
-      entry = region->exits[pause.exit].entry;
+    const CompiledRegion* region = std::exchange(in_turn, nullptr);
+    bool begins = false;
+    std::int64_t before = warp.turn();
+    if (region == nullptr) {
+      CompiledPause& pause = warp.pause();
+      std::size_t entry = 0;
+      begins = pause.region == nullptr;
+      if (begins) {
+        region = known_beginning(warp);
+        if (region == nullptr) break;
+        entry = region->trusted_entry;
+      } else {
+        if (!warp.may_resume()) continue;
+        region = static_cast<const CompiledRegion*>(std::exchange(pause.region, nullptr));
+        entry = region->exits[pause.exit].entry;
+      }
+      const Frame& frame = begins ? warp.first_frame() : warp.running_frame();
+      std::int64_t& turn = warp.begin_turn(*state_.worker, frame);
+      before = turn;
+      switch_to(*region, frame, pause, turn);
+      left_by = region->entry(entry)(&state_);
     }
-    const Frame& frame = begins ? warp.first_frame() : warp.running_frame();
-    std::int64_t& turn = warp.begin_turn(*state_.worker, frame);
-    const std::int64_t before = turn;
-    switch_to(*region, frame, pause, turn);
-    const auto& exit = leave(block, warp, *region, region->entry(entry)(&state_));
+    const Exit& exit = leave(block, warp, *region, left_by);
     if (begins) {
-      judge(*region, region->counter, before - turn);
+      judge(*region, region->counter, before - warp.turn());
     } else {
-      trials_[region->counter].instructions += before - turn;
+      trials_[region->counter].instructions += before - warp.turn();
     }
     if (exit.kind == ExitKind::ends && block.ends_unnoticed() &&
         (begins || warp.has_first_path())) {
