@@ -286,8 +286,7 @@ TurnRounds::End Thread::run_rounds(Block& block) {
 
 /// All regions that it enters have been entered before: nothing has to grow for them meanwhile.
 WarpsRun Thread::run_warps(Block& block, std::size_t first) {
-  Warp* const warps = block.warps().data();
-  const std::size_t count = block.warps().size();
+  std::vector<Warp>& warps = block.warps();
   prepare(block);
   WarpsRun result;
   std::size_t i = first;
@@ -296,7 +295,7 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
   if (first == 0 && has_rounds_) {
     const TurnRounds::End rounds = run_rounds(block);
     result.idle = rounds.idle;
-    if (rounds.ran && rounds.exit == 0) return {count, nullptr, rounds.idle};
+    if (rounds.ran && rounds.exit == 0) return {warps.size(), nullptr, rounds.idle};
     if (rounds.ran) {
       i = rounds.warp;
       state_.turn = &warps[i].turn();
@@ -304,7 +303,7 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
       left_by = rounds.exit;
     }
   }
-  for (; i < count; ++i) {
+  for (; i < warps.size(); ++i) {
     Warp& warp = warps[i];
     if (warp.live() == 0) continue;
     const CompiledRegion* region = std::exchange(in_turn, nullptr);
@@ -312,17 +311,15 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
     std::int64_t before = warp.turn();
     if (region == nullptr) {
       CompiledPause& pause = warp.pause();
-      std::size_t entry = 0;
       begins = pause.region == nullptr;
       if (begins) {
         region = known_beginning(warp);
         if (region == nullptr) break;
-        entry = region->trusted_entry;
       } else {
         if (!warp.may_resume()) continue;
         region = static_cast<const CompiledRegion*>(std::exchange(pause.region, nullptr));
-        entry = region->exits[pause.exit].entry;
       }
+      const std::size_t entry = begins ? region->trusted_entry : region->exits[pause.exit].entry;
       const Frame& frame = begins ? warp.first_frame() : warp.running_frame();
       std::int64_t& turn = warp.begin_turn(*state_.worker, frame);
       before = turn;
