@@ -55,8 +55,11 @@ ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string&
     GemmProblem as_it_lies = whole_;
     as_it_lies.a = problem.shards.front().a;
     as_it_lies.b = problem.shards.front().b;
-    adds_as_one_ =
-        add_alike(choice_, choose_for_parts(as_it_lies, first, variant), first.properties());
+    // A variant that is named may take B in panels alone: one device has no such product then.
+    if (variant.empty() || !gemm_variant(variant).refusal(as_it_lies, first.properties())) {
+      adds_as_one_ =
+          add_alike(choice_, choose_for_parts(as_it_lies, first, variant), first.properties());
+    }
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const std::size_t begin =
           bytes_of(members_[i].shard.a, rows_[i].first * members_[i].shard.a.leading);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tilescope/gemm.hpp>
 #include <tilescope/pinned.hpp>
 #include <tilescope/sharded.hpp>
 
@@ -370,16 +371,20 @@ TEST(ShardedGemm, OneLaunchOfTransposedTilesAwaitsTheOthersRowsOfB) {
   EXPECT_TRUE(results[0] == results[1]);
 }
 
-TEST(PieceOfRows, IsAQuarterOrLessOfBAndPartOfEachShare) {
-  const auto piece = [](std::vector<distribute::Range> shares, std::int64_t k) {
-    return distribute::piece_of_rows(shares, k);
-  };
-  EXPECT_EQ(piece({{0, 4096}, {4096, 4096}}, 8192), 2048);
-  EXPECT_EQ(piece({{0, 384}, {384, 384}}, 768), 128) << "192 is no whole unit";
-  EXPECT_EQ(piece({{0, 128}, {128, 7}}, 135), 128);
-  EXPECT_EQ(piece({{0, 256}, {256, 0}, {256, 512}, {768, 300}}, 1068), 256);
-  EXPECT_EQ(piece({{0, 100}, {100, 100}}, 200), 0);
-  EXPECT_EQ(piece({{0, 512}, {512, 0}}, 512), 0) << "all of B is with one";
+TEST(ShardedGemm, ANamedKernelNeedNotTakeBAsItLies) {
+  const Devices devices = open_devices("emulated:h200,emulated:h200");
+  Shards shards(devices, {64, 67, 64}, {32, 32}, {32, 32}, DataType::bfloat16);
+  const MatmulOptions options{.variant = "wgmma", .precision = Precision::bf16};
+  EXPECT_THAT(error_of(ErrorKind::usage,
+                       [&] {
+                         PreparedGemm(*devices[0], shards.a[0],
+                                      dense_view(shards.b[0].data, DataType::bfloat16, 64, 67),
+                                      shards.c[0], options);
+                       }),
+              HasSubstr("variant wgmma"));
+  ShardedGemm product(devices, shards.a, shards.b, shards.c, options);
+  product.launch();
+  EXPECT_EQ(shards.wrong(devices), 0);
 }
 
 TEST(ShardedGemm, ReceivedBytes) {

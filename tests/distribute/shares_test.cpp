@@ -114,5 +114,17 @@ TEST(Panels, PiecesFollowTheRowsThatArrive) {
   EXPECT_EQ(text(pieces_of(2, 1, 2)), "0+1:0 1+1:0 ");
 }
 
+TEST(PieceOfRows, IsAQuarterOrLessOfBAndPartOfEachShare) {
+  const auto piece = [](std::vector<Range> shares, std::int64_t k) {
+    return piece_of_rows(shares, k);
+  };
+  EXPECT_EQ(piece({{0, 4096}, {4096, 4096}}, 8192), 2048);
+  EXPECT_EQ(piece({{0, 384}, {384, 384}}, 768), 128) << "192 is no whole unit";
+  EXPECT_EQ(piece({{0, 128}, {128, 7}}, 135), 128);
+  EXPECT_EQ(piece({{0, 256}, {256, 0}, {256, 512}, {768, 300}}, 1068), 256);
+  EXPECT_EQ(piece({{0, 100}, {100, 100}}, 200), 0);
+  EXPECT_EQ(piece({{0, 512}, {512, 0}}, 512), 0) << "all of B is with one";
+}
+
 }  // namespace
 }  // namespace tilescope::distribute
