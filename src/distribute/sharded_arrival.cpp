@@ -43,7 +43,7 @@ Arrival ShardedProduct::arrival_at(const Member& member, std::int64_t columns,
   const Range& own = depths_[member.index];
   return {.columns = columns,
           .rows = rows,
-          .first_there = own.count > 0 ? own.first : 0,
+          .first_there = own.first,
           .there = own.count,
           .leading_there = member.shard.b.leading};
 }

@@ -1,7 +1,6 @@
 #include "distribute/sharded_product.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "distribute/on_each.hpp"
 #include "distribute/panels.hpp"

@@ -113,7 +113,7 @@ class Warp {
   /// All 32 lanes of the running path run a warp instruction that names no other lanes.
   void run_together(Worker& worker, const Code& code);
   void announce_sync(const Code& code, LaneMask mask, LaneMask members);
-  /// Of these lanes, which run, only `taken` take a branch.
+  /// Tells observers that of `lanes`, which run, only `taken` take a branch.
   void announce_parting(const Code& code, LaneMask lanes, LaneMask taken) const {
     announce({code.id, index_, lanes, taken});
   }
@@ -124,7 +124,7 @@ class Warp {
   /// It has not run yet, and has all lanes.
   bool begins() const { return fresh_ && existing_ == kAllLanes; }
   CompiledPause& pause() { return pause_; }
-  /// Of a warp that has paused: the barrier is complete, or there is none.
+  /// Whether a paused warp's barrier is complete, or there is none.
   bool may_resume() const { return paths_[current_].state == PathState::ready; }
   /// The activation of a warp that has not run yet.
   const Frame& first_frame() const { return root_; }

@@ -227,7 +227,7 @@ std::string KernelGenerator::guard_of_branch() {
   return "%b";
 }
 
-/// What neither waits nor parts lanes.
+/// A statement that neither waits nor parts lanes.
 void KernelGenerator::simple_statement() {
   const unsigned kind = below(100);
   if (kind < 8) guard_ = fmt::format("@{}{} ", chance(50) ? "!" : "", predicate());

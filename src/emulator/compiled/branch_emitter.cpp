@@ -16,7 +16,7 @@ void RegionEmitter::spin(const Passage& way) {
   pause({ExitKind::spins, way.to, 0}, way.to);
 }
 
-/// What is known at the begin of the block holds here too.
+/// Whether the facts at the begin of the block hold here too.
 bool RegionEmitter::knows_all_of(std::uint32_t block) const {
   const auto& entries = region_.at_begin.at(block).entries;
   return std::all_of(entries.begin(), entries.end(), [&](const KnownFacts::Entry& entry) {

@@ -64,8 +64,8 @@ struct CompiledState {
   Context* context = nullptr;
   Worker* worker = nullptr;
   std::uint32_t alone = 0;  ///< 1: no other host thread runs blocks of the launch
-  /// Of a part that only some lanes run: those of them that take the branch before it, and those
-  /// that run it. Wider than a mask, as code reads a word from any byte of it.
+  /// Where only some lanes run a part: those that take the branch before it, and those that run it.
+  /// Wider than a mask, as code reads a word from any byte of it.
   std::uint32_t taken = 0;
   std::uint64_t mask = 0;
   Rounds rounds;

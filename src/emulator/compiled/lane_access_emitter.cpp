@@ -100,18 +100,19 @@ Place LaneAccessEmitter::bound(std::size_t offset) const {
 }
 
 /// kFirst: the lowest address of the memory less the instruction's offset; kLast: the highest
-/// address of a lane less the lowest; kMemory.
-void LaneAccessEmitter::load_extent() {
+/// address of a lane less the lowest, and `beyond` more; kMemory.
+void LaneAccessEmitter::load_extent(std::uint64_t beyond) {
+  const bool wide = plan_.registers()[operation_.in[0]].width == 8;
   const auto offset = static_cast<std::uint64_t>(operation_.code->offset);
   const auto broadcast = [&](int to) {
     a_.vector(vmovq, to, 0, rax);
-    a_.vector(vpbroadcastq, to, 0, ymm(to));
+    a_.strip(wide ? vpbroadcastq : vpbroadcastd, to, 0, ymm(to));
   };
   if (is_shared()) {
     a_.mov_constant(rax, ~offset + 1);
     broadcast(kFirst);
     a_.mov(rax, at(kState, offsetof(CompiledState, shared_bytes)), 8);
-    a_.add_constant(rax, ~std::uint64_t{operation_.code->bytes} + 1, 8);
+    a_.add_constant(rax, beyond - std::uint64_t{operation_.code->bytes}, 8);
     broadcast(kLast);
     a_.mov(kMemory, at(kState, offsetof(CompiledState, shared)), 8);
   } else {
@@ -119,16 +120,16 @@ void LaneAccessEmitter::load_extent() {
     a_.add_constant(rax, ~offset + 1, 8);
     broadcast(kFirst);
     a_.mov(rax, bound(offsetof(AccessBounds, limit)), 8);
-    a_.add_constant(rax, ~std::uint64_t{0}, 8);
+    a_.add_constant(rax, beyond - 1, 8);
     broadcast(kLast);
     a_.mov(kMemory, bound(offsetof(AccessBounds, to_host)), 8);
   }
-  a_.add_constant(kMemory, offset, 8);
+  if (wide) a_.add_constant(kMemory, offset, 8);
 }
 
 /// Each address less the lowest is neither negative nor above the last that fits.
 void LaneAccessEmitter::check_longs() {
-  load_extent();
+  load_extent(0);
   const int bits = kMore + 1;
   a_.vector(vpxor, kWrong, kWrong, ymm(kWrong));
   a_.vector(vpxor, bits, bits, ymm(bits));
@@ -155,30 +156,12 @@ void LaneAccessEmitter::check_512() {
   const std::uint32_t address = operation_.in[0];
   const bool wide = plan_.registers()[address].width == 8;
   const auto bytes = static_cast<std::int32_t>(operation_.code->bytes);
-  const auto offset = static_cast<std::uint64_t>(operation_.code->offset);
-  const auto broadcast = [&](int to) {
-    a_.vector(vmovq, to, 0, rax);
-    a_.strip(wide ? vpbroadcastq : vpbroadcastd, to, 0, ymm(to));
-  };
-  // Less the lowest address every one must be below the limit.
+  // Less the lowest address every one must be below the limit. Without memory there is none.
   if (is_shared()) {
-    a_.mov_constant(rax, ~offset + 1);
-    broadcast(kFirst);
-    a_.mov(rax, at(kState, offsetof(CompiledState, shared_bytes)), 8);
-    a_.compare_constant(rax, bytes, 8);
+    a_.compare_constant(at(kState, offsetof(CompiledState, shared_bytes)), bytes, 8);
     a_.jump(Condition::below, slow_);
-    a_.add_constant(rax, static_cast<std::uint64_t>(1 - std::int64_t{bytes}), 8);
-    broadcast(kLast);
-    a_.mov(kMemory, at(kState, offsetof(CompiledState, shared)), 8);
-  } else {
-    a_.mov(rax, bound(offsetof(AccessBounds, begin)), 8);
-    a_.add_constant(rax, ~offset + 1, 8);
-    broadcast(kFirst);
-    a_.mov(rax, bound(offsetof(AccessBounds, limit)), 8);
-    broadcast(kLast);
-    a_.mov(kMemory, bound(offsetof(AccessBounds, to_host)), 8);
   }
-  if (wide) a_.add_constant(kMemory, offset, 8);
+  load_extent(1);
   // The highest difference, and the bits of all.
   const int lanes = wide ? 8 : 16;
   a_.strip(vpxor, kWrong, kWrong, ymm(kWrong));

@@ -39,7 +39,7 @@ class LaneAccessEmitter {
   bool is_shared() const { return operation_.space(0) == Space::shared; }
   void check_words();
   void check_longs();
-  void load_extent();
+  void load_extent(std::uint64_t beyond);
   void check_512();
   Place bound(std::size_t offset) const;
   template <class Visit>

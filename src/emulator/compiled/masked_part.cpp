@@ -63,7 +63,7 @@ std::optional<MaskedPart> find_masked_part(const FunctionPlan& plan, std::uint32
   const auto& blocks = plan.function().blocks;
   const std::uint32_t first = part->if_taken ? blocks[b].target : blocks[b].next;
   if (part->loop && (!part->if_taken || part->ends)) return std::nullopt;
-  // What is taken lies behind the branch, up to the first block that leads to the join.
+  // The side that is taken lies behind the branch, up to the first block that leads to the join.
   std::uint32_t end = part->loop ? b + 1 : part->join;
   if (part->if_taken && !part->loop) {
     for (end = first; end < blocks.size() && only_next(plan, end++) != part->join;) {

@@ -27,7 +27,7 @@ struct TensorTile {
 
   /// Blocks of a layer of a cluster.
   int in_layer() const { return cluster / layers; }
-  /// Of these one below the other.
+  /// Blocks of a layer one below the other.
   int down() const { return in_layer() / across; }
   /// Two blocks side by side, which in an odd last column are one below the other and share
   /// nothing.

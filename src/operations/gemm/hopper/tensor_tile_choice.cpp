@@ -97,7 +97,7 @@ std::vector<TensorTile> with_layers(const TensorTile& tile, const GemmProblem& p
                                     const TileLayout& layout, int sm_count) {
   constexpr int most_blocks = 8;             // of a cluster
   constexpr std::int64_t least_k_tiles = 2;  // of a layer
-  // Of clusters of five and seven an H200 holds too few.
+  // An H200 holds too few clusters of five and seven.
   const auto is_usual = [](int blocks) { return blocks != 5 && blocks != 7; };
   if (tile.in_turn) return {};
   const std::int64_t rows = groups_of(problem.shape.m, layout.classes);

@@ -255,7 +255,7 @@ class TensorTilesRun final : public GemmRun {
                         static_cast<std::uint32_t>(rows));
   }
 
-  // Of the rows of the caller's B that need not arrive; of all of them where there are none.
+  // The map of those rows of the caller's B that need not arrive; of all rows where there are none.
   ResidueMaps map_there(const GemmAddresses& addresses) const {
     TileOperand there = tile_.transposed ? layout_.a : layout_.b;
     DeviceAddress address = tile_.transposed ? addresses.a : addresses.b;

@@ -67,17 +67,18 @@ std::array<GemmProblem, 3> problems_to_choose_from(const GemmProblem& problem) {
 }
 
 // The order in which a choice adds, as far as it follows from more than its variant and plan, and
-// whether it follows from the place of rows of A too.
-std::pair<std::string, bool> order_of(const DeviceChoice& choice, const DeviceProperties& device) {
+// whether it follows from the place of rows of A too. Nothing: the variant has no such plan.
+std::optional<std::pair<std::string, bool>> order_of(const DeviceChoice& choice,
+                                                     const DeviceProperties& device) {
   const GemmVariant& variant = *choice.kernel.variant;
-  if (variant.order_of_sums != nullptr) {
-    return {variant.order_of_sums(choice.problem, device), false};
-  }
-  if (variant.plans == nullptr) return {};
+  std::pair<std::string, bool> order;
+  if (variant.order_of_sums != nullptr) order.first = variant.order_of_sums(choice.problem, device);
+  if (variant.plans == nullptr) return order;
   for (const GemmPlan& plan : variant.plans(choice.problem, device)) {
-    if (plan.text == choice.kernel.plan) return {plan.order, plan.order_follows_rows};
+    if (plan.text != choice.kernel.plan) continue;
+    return std::pair{order.first + plan.order, plan.order_follows_rows};
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -151,19 +152,16 @@ std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmPro
   for (const GemmProblem& one : problems_to_choose_from(problem)) {
     if (one.a.type != like.problem.a.type || one.c.type != like.problem.c.type) continue;
     if (variant.refusal(one, device)) continue;
-    const auto is_the_plan = [&](const GemmPlan& plan) { return plan.text == like.kernel.plan; };
-    if (variant.plans != nullptr) {
-      const std::vector<GemmPlan> plans = variant.plans(one, device);
-      if (std::none_of(plans.begin(), plans.end(), is_the_plan)) continue;
-    }
     DeviceChoice choice{like.kernel, one};
-    if (order_of(choice, device) == order) return choice;
+    // No order: it has no such plan.
+    if (order && order_of(choice, device) == order) return choice;
   }
   return std::nullopt;
 }
 
 bool order_follows_rows(const DeviceChoice& choice, const DeviceProperties& device) {
-  return order_of(choice, device).second;
+  const auto order = order_of(choice, device);
+  return order && order->second;
 }
 
 bool add_alike(const DeviceChoice& one, const DeviceChoice& other, const DeviceProperties& device) {
