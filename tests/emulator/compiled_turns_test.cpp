@@ -37,6 +37,7 @@ enum class Barriers {
   straight,      ///< one barrier behind the other
   parting,       ///< the same, where lanes part as in the loop
   leaving,       ///< the same; the last warp leaves before the third barrier
+  of_warps,      ///< straight; each warp has compiled code of its own, with other rounds of a loop
 };
 
 std::string parts(int round) {
@@ -47,6 +48,19 @@ together{0}:
 )",
                      round);
 }
+
+/// Some lanes of the second warp go round three times, as the first does, the others twice.
+constexpr std::string_view kTile = R"(  mov.u32 %r9, %r1;
+  mov.u32 %r10, 0;
+tile:
+  mul.hi.u32 %r11, %r9, 2021161081;
+  shr.u32 %r11, %r11, 4;
+  mad.lo.u32 %r10, %r11, 34, %r10;
+  add.u32 %r9, %r9, 96;
+  setp.lt.u32 %p2, %r9, 230;
+  @%p2 bra tile;
+  mad.lo.u32 %r10, %r10, 1000000, %r2;
+)";
 
 /// Every thread takes a number in each round.
 std::string turns(Barriers way) {
@@ -66,11 +80,13 @@ again:
 }
 )";
   }
+  if (way == Barriers::of_warps) text += kTile;
   for (int round = 0; round < static_cast<int>(kRounds); ++round) {
     text +=
         "  atom.shared.add.u32 %r7, [%r5], 1;\n  mov.u32 %r8, %clock;\n"
         "  mad.lo.u32 %r7, %r8, 65536, %r7;\n";
     if (way == Barriers::parting) text += parts(round);
+    if (way == Barriers::of_warps) text += "  add.u32 %r7, %r7, %r10;\n";
     text += "  st.global.u32 [%rd3], %r7;\n  add.u64 %rd3, %rd3, 4;\n";
     if (way == Barriers::leaving && round == 2) {
       text += "  setp.ge.u32 %p1, %r1, 64;\n  @%p1 bra done;\n";
@@ -187,15 +203,15 @@ TEST(CompiledLoops, LetOtherBlocksRunInTheOrderOfTheInterpreter) {
 }
 
 std::string name_of(const ::testing::TestParamInfo<Barriers>& info) {
-  constexpr std::string_view kNames[] = {"Loop", "LanesPartInALoop", "Straight", "LanesPart",
-                                         "AWarpLeaves"};
+  constexpr std::string_view kNames[] = {"Loop",      "LanesPartInALoop", "Straight",
+                                         "LanesPart", "AWarpLeaves",      "CodeOfWarps"};
   return std::string(kNames[static_cast<std::size_t>(info.param)]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, CompiledTurns,
                          ::testing::Values(Barriers::loop, Barriers::parting_loop,
-                                           Barriers::straight, Barriers::parting,
-                                           Barriers::leaving),
+                                           Barriers::straight, Barriers::parting, Barriers::leaving,
+                                           Barriers::of_warps),
                          name_of);
 
 }  // namespace

@@ -14,6 +14,11 @@ void KernelGenerator::access() {
     line("shr.u32 %i, %i, 29");
     line("add.s32 %i, %i, {}", index);
     line("shr.s32 %i, %i, 3");
+  } else if (chance(15)) {  // rows of a tile
+    const unsigned columns = 5 + below(30);
+    line("div.u32 %n3, {}, {}", index, columns);
+    line("rem.u32 %i, {}, {}", index, columns);
+    line("mad.lo.u32 %i, %n3, {}, %i", columns + below(20));
   } else {
     line("mov.u32 %i, {}", index);
   }

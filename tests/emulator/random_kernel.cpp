@@ -296,6 +296,12 @@ void KernelGenerator::loop(int depth, bool together) {
   const std::string count = fmt::format("%n{}", depth);
   if (uniform || chance(30)) {
     line("mov.u32 {}, {}", count, 1 + below(12));
+  } else if (chance(50)) {  // as in loops over the elements of a tile by the threads of a block
+    line("mad.lo.s32 {}, %tid.y, %ntid.x, %tid.x", count);
+    line("sub.s32 {}, {}, {}", count, below(200), count);
+    line("shr.s32 {}, {}, {}", count, count, 3 + below(4));
+    line("max.s32 {}, {}, 1", count, count);
+    line("min.s32 {}, {}, 12", count, count);
   } else {
     line("mov.u32 {}, %laneid", count);
     line("and.b32 {}, {}, {}", count, count, 7);

@@ -25,7 +25,7 @@ struct SummedAccess {
   AccessKind kind = AccessKind::load;
   std::int64_t offset = 0;  ///< that the instruction adds to the address
   AccessShape shape = AccessShape::scattered;
-  int address_slot = 0;  ///< as in AccessGroup
+  int address_place = 0;  ///< of the slot: dense_place; kNoSlot: the address is known
   std::uint64_t address = 0;
   unsigned address_bytes = 8;
   std::array<std::int64_t, kWarpSize> differences{};  ///< to the address of lane 0

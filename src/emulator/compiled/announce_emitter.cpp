@@ -38,8 +38,8 @@ bool AnnounceEmitter::is_watched(const Item& item) const {
 
 void AnnounceEmitter::add(const Item& item, KnownGroup& group) const {
   const AccessGroup& of = segment_.groups[static_cast<std::size_t>(item.group)];
-  const KnownBase base{of.address_slot, of.address,
-                       of.address_bytes == 4 ? 0xffffffffu : ~std::uint64_t{0}};
+  const int place = of.address_slot == kNoSlot ? kNoSlot : a_.dense(of.address_slot);
+  const KnownBase base{place, of.address, of.address_bytes == 4 ? 0xffffffffu : ~std::uint64_t{0}};
   const auto same = [&](const KnownBase& other) {
     return other.slot == base.slot && other.address == base.address && other.mask == base.mask;
   };

@@ -91,6 +91,15 @@ void Assembler::mov_constant(Gpr to, std::uint64_t value) {
   byte(0xb8 | (to & 7u));
   word(value, 8);
 }
+void Assembler::store_constant(Place to, std::uint64_t value, unsigned bytes) {
+  const auto low = static_cast<std::int32_t>(value);
+  if (bytes == 8 && static_cast<std::int64_t>(value) != std::int64_t{low}) {
+    mov_constant(rdx, value);
+    return store(to, rdx, 8);
+  }
+  arithmetic(0xc7, 0, to, bytes, 4);
+  word(static_cast<std::uint32_t>(low), 4);
+}
 void Assembler::add_constant(Gpr to, std::uint64_t value, unsigned bytes) {
   if (bytes == 4)
     value = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(value)});
@@ -101,8 +110,21 @@ void Assembler::add_constant(Gpr to, std::uint64_t value, unsigned bytes) {
     add(to, rdx, bytes);
     return;
   }
-  arithmetic(0x81, 0, to, bytes, 4);
-  word(value, 4);
+  with_constant(0, to, static_cast<std::int32_t>(value), bytes);
+}
+void Assembler::with_constant(unsigned operation, Source to, std::int32_t value, unsigned bytes) {
+  const bool is_short = value >= -128 && value <= 127;
+  arithmetic(is_short ? 0x83 : 0x81, operation, to, bytes, is_short ? 1 : 4);
+  word(static_cast<std::uint32_t>(value), is_short ? 1 : 4);
+}
+int Assembler::dense(int number) {
+  const auto i = static_cast<std::size_t>(number);
+  if (i >= dense_.size()) dense_.resize(i + 1, -1);
+  if (dense_[i] < 0) dense_[i] = next_dense_++;
+  return dense_[i];
+}
+void Assembler::prefetch(Place place) {
+  arithmetic(0x0f18, 1, place, 4);
 }
 void Assembler::prefetch_written(Place place) {
   arithmetic(0x0f0d, 1, place, 4);
@@ -117,8 +139,7 @@ void Assembler::divide(Gpr by, bool is_signed, unsigned bytes) {
   arithmetic(0xf7, is_signed ? 7 : 6, by, bytes);
 }
 void Assembler::compare_constant(Source a, std::int32_t value, unsigned bytes) {
-  arithmetic(0x81, 7, a, bytes, 4);
-  word(static_cast<std::uint32_t>(value), 4);
+  with_constant(7, a, value, bytes);
 }
 void Assembler::test(Gpr a, Gpr b, unsigned bytes) {
   arithmetic(0x85, b, a, bytes);
@@ -128,8 +149,7 @@ void Assembler::test_low_byte(Gpr a, std::uint8_t bits) {
   byte(bits);
 }
 void Assembler::add_to(Place to, std::int32_t value, unsigned bytes) {
-  arithmetic(0x81, 0, to, bytes, 4);
-  word(static_cast<std::uint32_t>(value), 4);
+  with_constant(0, to, value, bytes);
 }
 void Assembler::add_to(Place to, Gpr value, unsigned bytes) {
   arithmetic(0x01, value, to, bytes);
@@ -139,8 +159,7 @@ void Assembler::count_ones(Gpr to, Source from, unsigned bytes) {
   arithmetic(0x0fb8, to, from, bytes);
 }
 void Assembler::subtract_from(Place from, std::int32_t value) {
-  arithmetic(0x81, 5, from, 8, 4);
-  word(static_cast<std::uint32_t>(value), 4);
+  with_constant(5, from, value, 8);
 }
 void Assembler::negate(Gpr a, unsigned bytes) {
   arithmetic(0xf7, 3, a, bytes);
@@ -149,8 +168,7 @@ void Assembler::complement(Gpr a, unsigned bytes) {
   arithmetic(0xf7, 2, a, bytes);
 }
 void Assembler::and_constant(Gpr a, std::int32_t value, unsigned bytes) {
-  arithmetic(0x81, 4, a, bytes, 4);
-  word(static_cast<std::uint32_t>(value), 4);
+  with_constant(4, a, value, bytes);
 }
 void Assembler::shift_left(Gpr a, std::uint8_t by, unsigned bytes) {
   arithmetic(0xc1, 4, a, bytes, 1);

@@ -188,6 +188,7 @@ class Assembler {
   void load_narrow(Gpr to, Place from, unsigned bytes, bool sign_extend);  ///< 1 or 2, to 32 bits
   void store(Place to, Gpr from, unsigned bytes);                          ///< 1, 2, 4 or 8
   void mov_constant(Gpr to, std::uint64_t value);
+  void store_constant(Place to, std::uint64_t value, unsigned bytes);  ///< 4 or 8; may use rdx
   void add(Gpr to, Source from, unsigned bytes) { arithmetic(0x03, to, from, bytes); }
   void subtract(Gpr to, Source from, unsigned bytes) { arithmetic(0x2b, to, from, bytes); }
   void bit_and(Gpr to, Source from, unsigned bytes) { arithmetic(0x23, to, from, bytes); }
@@ -220,7 +221,9 @@ class Assembler {
   void sign_extend_32(Gpr to, Source from);           ///< to 64 bits
   void address(Gpr to, Place place);
   void address(Gpr to, Label label);
-  void prefetch_written(Place place);     ///< fetches the cache line, to be written
+  // Fetch the cache line, to be read or to be written.
+  void prefetch(Place place);
+  void prefetch_written(Place place);
   void set(Condition condition, Gpr to);  ///< to becomes 0 or 1 (32 bits)
   void move_if(Condition condition, Gpr to, Gpr from, unsigned bytes);
   void jump(Label to);
@@ -243,6 +246,11 @@ class Assembler {
   /// Shifts by a constant encode the operation in the place of a register.
   void strip_shift(VectorCode code, int operation, int to, int from, std::uint8_t by);
   void vzeroupper();
+
+  /// Numbers from 0 on in the order in which they are first asked for.
+  int dense(int number);
+  /// How many of them there are.
+  int dense_numbers() const { return next_dense_; }
 
   /// A constant of 4, 8, 32 or 64 bytes that lies behind the code.
   Place constant(std::string_view bytes);
@@ -270,7 +278,12 @@ class Assembler {
                      unsigned immediate_bytes);
   VectorCode of_strip(VectorCode code) const { return has_512_ ? in_512(code) : code; }
 
+  /// An operation of a register or memory with a constant, which is short where it can be.
+  void with_constant(unsigned operation, Source to, std::int32_t value, unsigned bytes);
+
   bool has_512_;
+  std::vector<int> dense_;  ///< by number; -1: it has none
+  int next_dense_ = 0;
   std::vector<std::uint8_t> code_;
   std::vector<std::size_t> labels_;
   std::size_t last_bound_ = ~std::size_t{0};  ///< the place of the last label

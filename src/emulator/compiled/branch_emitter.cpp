@@ -45,21 +45,59 @@ void RegionEmitter::load_predicate(std::uint32_t offset) {
 void RegionEmitter::load_guard(const Code& code) {
   const std::uint32_t guard = plan_.registers().find(code.guard);
   if (facts_[guard].shape != kNoShape) {
-    a_.mov(rax, slot_place(static_cast<int>(guard)), 4);
+    a_.mov(rax, slot_place(a_, static_cast<int>(guard)), 4);
   } else {
     load_predicate(code.guard);
   }
   if (code.guard_flip != 0) a_.complement(rax, 4);
 }
 
+/// All lanes take the branch.
+void RegionEmitter::count_all_on(const Code& code) {
+  a_.mov(rcx, at(kState, offsetof(CompiledState, lanes_on)), 8);
+  a_.add_to(at(rcx, std::int64_t{code.id} * 8), 32);
+}
+
+/// The branch of a block that is known to be taken by these lanes.
+void RegionEmitter::branch_of(std::uint32_t b, std::uint32_t takers, const MaskedPart* masked,
+                              const RegisterSet& live) {
+  const CodeBlock& block = plan_.blocks()[b];
+  if (takers != 0 && takers != kAllLanes) {
+    a_.mov_constant(rax, takers);
+    return diverge(b, masked, facts_.stale(live));
+  }
+  const bool taken = takers != 0;
+  if (taken) count_all_on(plan_.function().code[block.body_end]);
+  go(b, passage(taken ? block.target : block.next), taken);
+}
+
+/// rax: the lanes that take the branch of the block, neither all nor none. `stale`: before it.
+void RegionEmitter::diverge(std::uint32_t b, const MaskedPart* masked, const Numbers& stale) {
+  const Label interpreted = a_.label();
+  if (masked != nullptr) {
+    // Nobody has a turn before the lanes meet again.
+    a_.compare_constant(at(kTurn), masked->instructions, 8);
+    a_.jump(Condition::less, interpreted);
+    part_lanes(*masked);
+    masked_part(*masked);
+  }
+  a_.bind(interpreted);
+  exit({ExitKind::inside, b, plan_.blocks()[b].body_end}, stale);
+}
+
 void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
-  const CodeBlock& block = plan_.function().blocks[b];
+  const CodeBlock& block = plan_.blocks()[b];
   const Code& code = plan_.function().code[block.body_end];
   if (code.guard == kNone) return go(b, passage(block.target), true);
+  const auto part = region_.masked_parts.find(b);
+  const MaskedPart* const masked = part != region_.masked_parts.end() ? &part->second : nullptr;
+  if (const std::optional<std::uint32_t> takers = known_takers(plan_, rules_, facts_, b)) {
+    return branch_of(b, *takers, masked, live);
+  }
   const std::uint32_t guard = plan_.registers().find(code.guard);
   const Label taken = a_.label();
-  const bool uniform = facts_[guard].shape != kNoShape;
-  const bool spins_inside = block.spin && region_.contains(block.target) &&
+  const bool uniform = facts_[guard].shape == kUniform;
+  const bool spins_inside = block.spin && region_.at_begin.contains(block.target) &&
                             (block.target != region_.head || knows_all_of(region_.head));
   load_guard(code);
   if (uniform && !block.spin) {
@@ -73,29 +111,16 @@ void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
     const Label divergent = a_.label();
     a_.test(rax, rax, 4);
     a_.jump(Condition::not_equal, divergent);
-    const auto part = region_.masked_parts.find(b);
-    const MaskedPart* const masked = part != region_.masked_parts.end() ? &part->second : nullptr;
-    later([this, divergent, b, masked, facts = facts_.known(live), stale = facts_.stale(live),
-           &block] {
-      const Label interpreted = a_.label();
+    later([this, divergent, b, masked, facts = facts_.known(live), stale = facts_.stale(live)] {
       a_.bind(divergent);
-      if (masked != nullptr) {
-        // Nobody has a turn before the lanes meet again.
-        a_.compare_constant(at(kTurn), masked->instructions, 8);
-        a_.jump(Condition::less, interpreted);
-        facts_.assign(facts);
-        part_lanes(*masked);
-        masked_part(*masked);
-      }
-      a_.bind(interpreted);
-      exit({ExitKind::inside, b, block.body_end}, stale);
+      facts_.assign(facts);
+      diverge(b, masked, stale);
     });
   }
   if (block.spin && !spins_inside) return go(b, passage(block.next), false);
   later([this, taken, b, to = passage(block.target), &block, &code] {
     a_.bind(taken);
-    a_.mov(rcx, at(kState, offsetof(CompiledState, lanes_on)), 8);
-    a_.add_to(at(rcx, std::int64_t{code.id} * 8), 32);
+    count_all_on(code);
     if (block.spin) return spin(to);
     go(b, to, true);
   });
@@ -104,7 +129,7 @@ void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
 
 RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {
   Passage result{to, facts_.stale(plan_.live_at_begin(to)), {}};
-  result.inside = region_.contains(to) && knows_all_of(to);
+  result.inside = region_.at_begin.contains(to) && knows_all_of(to);
   if (!result.inside) return result;
   if (region_.is_settled(to)) {
     result.unknown_inside = result.stale;
@@ -120,7 +145,7 @@ RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {
 }
 
 void RegionEmitter::go(std::uint32_t from, const Passage& way, bool taken) {
-  if (taken && plan_.function().blocks[from].backward) {
+  if (taken && plan_.blocks()[from].backward) {
     const Label goes_on = a_.label();
     a_.compare_constant(at(kTurn), 0, 8);
     a_.jump(Condition::greater_equal, goes_on);

@@ -8,8 +8,9 @@
 namespace tilescope::emulator::compiled {
 namespace {
 
-constexpr int kMostRegions = 5;                 // of a head
+constexpr std::size_t kMostRegions = 5;         // of a head
 constexpr int kMostNumbers = 2;                 // of them with other numbers
+constexpr std::size_t kMostWarpRegions = 64;    // of a head
 constexpr std::size_t kMostCode = 64 << 20;     // bytes of code of a program
 constexpr std::uint32_t kMostRegisters = 8000;  // of a function
 
@@ -39,14 +40,16 @@ std::vector<bool> CompiledProgram::unstable(const CompiledFunction& function, co
   std::vector<bool> result(registers.size(), false);
   if (head.regions.empty()) return result;
   // The last region assumes only what no other contradicts.
-  const bool last = head.regions.size() + 1 == kMostRegions;
+  const std::size_t regions = head.regions.size() - head.warp_regions;
+  const bool last = regions + 1 == kMostRegions;
   ShapeTable shapes;
   for (const auto& region : head.regions) {
+    if (region->of_warp) continue;
     for (const auto& [reg, shape] : region->assumed) {
       const RegisterInfo& info = registers[reg];
       const ShapeNumber now = shapes.observe(frame + info.offset, info.width);
       const bool differs = now == kNoShape || shapes[now] != shape;
-      if (differs && (last || head.regions.size() >= 2)) result[reg] = true;
+      if (differs && (last || regions >= 2)) result[reg] = true;
     }
   }
   return result;
@@ -68,6 +71,22 @@ bool CompiledProgram::has_new_numbers(const CompiledFunction& function,
                      [&](const KnownParameter& known) {
                        return differs(present.parameters + known.offset, known.width, known.value);
                      });
+}
+
+/// Whether a region for the warp whose state this is may be wanted. A warp gets few of them: each
+/// is for other values of parameters.
+bool CompiledProgram::may_know_lanes(const CompiledFunction& function, const Head& head,
+                                     const PresentState& present) const {
+  if (!head.knows_lanes || head.warp_regions >= kMostWarpRegions) return false;
+  const auto is_of_warp = [&](const auto& region) {
+    return region->of_warp &&
+           std::all_of(region->numbers.begin(), region->numbers.end(), [&](const auto& number) {
+             const RegisterInfo& info = function.plan->registers()[number.first];
+             return info.kind != RegisterKind::special ||
+                    std::memcmp(present.frame + info.offset, &number.second, info.width) == 0;
+           });
+  };
+  return std::count_if(head.regions.begin(), head.regions.end(), is_of_warp) < kMostNumbers;
 }
 
 /// The caller holds the mutex.
@@ -101,7 +120,7 @@ Wish CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
   CompiledFunction& function = *functions_[frame.index];
   Head& head = function.heads[block];
   if (head.regions.size() != known) return Wish::granted;
-  if (head.regions.size() >= kMostRegions || code_bytes_ > kMostCode) return Wish::refused;
+  if (code_bytes_ > kMostCode) return Wish::refused;
   if (executed && !budget_.is_left()) return Wish::postponed;
   const FunctionPlan& plan = this->plan(frame.index);
   if (plan.registers().size() > kMostRegisters) return Wish::refused;
@@ -110,11 +129,29 @@ Wish CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
                        .counters = state.counters,
                        .lane_accesses = watch_ == AccessWatch::nothing,
                        .masks = has_512_bits(),
-                       .unstable = unstable(function, head, frame.registers)};
+                       .unstable = unstable(function, head, frame.registers),
+                       .warps = state.worker->launch.info().warps_per_block,
+                       .sparing = executed.has_value()};
   present.values = std::count_if(head.regions.begin(), head.regions.end(), [&](const auto& other) {
-                     return has_new_numbers(function, *other, present);
+                     return !other->of_warp && has_new_numbers(function, *other, present);
                    }) < kMostNumbers;
-  Region region = find_region(plan, block, present);
+  std::optional<Region> region;
+  if (frame.index == 0 && block == 0 && may_know_lanes(function, head, present)) {
+    if (!head.possible_gain) {
+      region = find_region(plan, block, present);
+      head.possible_gain = possible_gain(plan, *region, present);
+    }
+    std::optional<WarpRegion> of_warp = find_warp_region(plan, block, present, *head.possible_gain);
+    if (of_warp) return add_region(of_warp->plan, head, of_warp->region);
+    head.knows_lanes = false;
+  }
+  if (head.regions.size() - head.warp_regions >= kMostRegions) return Wish::refused;
+  if (!region) region = find_region(plan, block, present);
+  return add_region(plan, head, *region);
+}
+
+/// Refused: there is no memory for its code.
+Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& region) {
   RegionCode code = RegionEmitter(plan, region, watch_, numbers_).emit();
   auto result = std::make_unique<CompiledRegion>(CodeMemory(code.bytes));
   if (result->memory.data() == nullptr) return Wish::refused;
@@ -123,9 +160,9 @@ Wish CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
     if (assumption.known) result->numbers.emplace_back(assumption.reg, assumption.value);
   }
   result->parameters = region.parameters;
-  result->blocks = region.blocks;
   for (const std::uint32_t b : region.blocks) {
-    budget_.add_compiled(plan.function().blocks[b].size);
+    result->blocks.push_back(plan.origin(b));
+    budget_.add_compiled(plan.blocks()[b].size);
   }
   code_bytes_ += result->memory.bytes();
   bounds_.store(numbers_.bounds, std::memory_order_release);
@@ -151,8 +188,11 @@ Wish CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
   result->rounds_entry = code.rounds_entry;
   result->round_barrier = code.round_barrier;
   result->number = regions_++;
-  result->counter = plan.function().blocks[block].counter;
-  result->slots = static_cast<std::size_t>(code.slots);
+  result->counter = plan.blocks()[region.head].counter;
+  result->of_warp = region.of_warp;
+  if (region.of_warp) ++head.warp_regions;
+  // The pointer to them points kSlotsBefore behind their begin.
+  result->slots = static_cast<std::size_t>(std::max(code.slots, kSlotsBefore));
   head.add(std::move(result));
   return Wish::granted;
 }

@@ -19,6 +19,7 @@
 #include "emulator/compiled/compiled_state.hpp"
 #include "emulator/compiled/compiling_budget.hpp"
 #include "emulator/compiled/region_emitter.hpp"
+#include "emulator/compiled/warp_region.hpp"
 #include "emulator/compiled_code.hpp"
 #include "emulator/warp.hpp"
 
@@ -37,6 +38,7 @@ struct CompiledRegion {
   std::vector<std::pair<std::uint32_t, LaneShape>> assumed;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> numbers;  ///< assumed of registers
   KnownParameters parameters;
+  bool of_warp = false;  ///< for one warp of each block
   RegionSums sums;
   RegionAnnounced announced;
   std::size_t slots = 0;
@@ -68,6 +70,9 @@ struct Head {
   std::atomic<std::size_t> count{0};
   // Guarded by the program's mutex:
   std::vector<std::unique_ptr<CompiledRegion>> regions;
+  std::size_t warp_regions = 0;      ///< how many of them are of one warp
+  bool knows_lanes = true;           ///< regions for one warp have not been found to gain little
+  std::optional<int> possible_gain;  ///< of regions for one warp
   void add(std::unique_ptr<CompiledRegion> region);
 };
 struct CompiledFunction {
@@ -122,6 +127,9 @@ class CompiledProgram {
                              const std::uint8_t* frame) const;
   bool has_new_numbers(const CompiledFunction& function, const CompiledRegion& region,
                        const PresentState& present) const;
+  bool may_know_lanes(const CompiledFunction& function, const Head& head,
+                      const PresentState& present) const;
+  Wish add_region(const FunctionPlan& plan, Head& head, Region& region);
   const FunctionPlan& plan(std::size_t function);
 
   const Program& program_;

@@ -20,7 +20,10 @@ struct AccessBounds {
   std::uint64_t to_host = 0;            ///< to be added to an address
   std::uint64_t read = 0, written = 0;  ///< as in TouchedBytes::MarkAddresses, where there are any
   std::uint32_t region = TouchedBytes::kNowhere;  ///< of TouchedBytes
+  std::uint64_t last = 0;  ///< the host's address of the last access, where code fetches ahead
 };
+
+struct CompiledRegion;
 
 /// A warp of a block whose warps have their turns in rounds (turn_rounds.hpp). Code finds it by
 /// its number: 64 bytes each.
@@ -34,6 +37,7 @@ struct alignas(64) RoundWarp {
   std::uint32_t bit = 0;    ///< of its number
   std::uint32_t above = 0;  ///< bits of higher numbers
   std::uint32_t spins = 0;  ///< as in Warp, since the last barrier
+  const CompiledRegion* region = nullptr;
 };
 inline constexpr int kRoundWarpShift = 6;
 static_assert(sizeof(RoundWarp) == 1 << kRoundWarpShift);
@@ -57,7 +61,8 @@ struct CompiledState {
   BlockCounter* counters = nullptr;
   std::uint64_t* lanes_on = nullptr;  ///< as in Worker
   AccessBounds* bounds = nullptr;
-  std::uint64_t* slots = nullptr;  ///< the values of lane 0 of registers of known shape
+  /// The numbers of registers of known shape, from place kSlotsBefore on.
+  std::uint64_t* slots = nullptr;
   std::uint8_t* shared = nullptr;
   std::uint64_t shared_bytes = 0;
   const std::uint8_t* parameters = nullptr;
@@ -83,8 +88,19 @@ using Run = std::uint64_t (*)(CompiledState*);
 inline constexpr Gpr kState = rbx, kSlots = rbp, kFrame = r12, kTurn = r13, kCounters = r14,
                      kBounds = r15;
 
-inline Place slot_place(int slot) {
-  return at(kSlots, std::int64_t{slot} * 8);
+/// kSlots lies so far behind the begin of the slots: displacements from -128 to 127 are short.
+inline constexpr int kSlotsBefore = 16;
+
+/// Slots have places in the order in which code first names them: those that are used most are
+/// near.
+inline Place dense_place(int place) {
+  return at(kSlots, (std::int64_t{place} - kSlotsBefore) * 8);
+}
+inline Place slot_place(Assembler& assembler, int slot) {
+  return dense_place(assembler.dense(slot));
+}
+inline std::uint64_t dense_number(const CompiledState& state, int place) {
+  return state.slots[place - kSlotsBefore];
 }
 
 }  // namespace tilescope::emulator::compiled

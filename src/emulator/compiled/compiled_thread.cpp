@@ -129,7 +129,7 @@ void Thread::switch_to(const CompiledRegion& region, const Frame& frame, Compile
   if (pause.numbers.size() < region.slots) pause.numbers.resize(region.slots);
   Context& w = *state_.context;
   w.active = w.mask = kAllLanes;
-  state_.slots = pause.numbers.data();
+  state_.slots = pause.numbers.data() + kSlotsBefore;
   state_.frame = frame.registers;
   state_.turn = &turn;
   state_.place = first_place_ + w.warp_index;

@@ -29,8 +29,62 @@ std::optional<std::uint64_t> FactRules::value(const Facts& facts, std::uint32_t 
   if (info.kind == RegisterKind::constant) {
     return info.width == 0 && info.bits != 0 ? 0xffffffffu : info.bits;
   }
-  if (!facts[reg].known) return std::nullopt;
+  if (!facts[reg].known || facts[reg].shape != kUniform) return std::nullopt;
   return facts[reg].value;
+}
+
+std::optional<std::uint64_t> FactRules::number(const Facts& facts, std::uint32_t reg) const {
+  if (facts[reg].known) return facts[reg].value;
+  return value(facts, reg);
+}
+
+/// Of a register whose number is known.
+LaneValues FactRules::lanes(const Facts& facts, std::uint32_t reg) const {
+  const std::uint64_t number = *this->number(facts, reg);
+  const unsigned bytes = plan_.registers()[reg].width;
+  const LaneShape& differences = shapes_[shape(facts, reg)];
+  LaneValues result;
+  for (std::size_t lane = 0; lane < result.size(); ++lane) {
+    const std::uint64_t sum = number + differences[lane];
+    result[lane] = bytes == 0 ? number >> lane & 1 : bytes == 8 ? sum : sum & 0xffffffffu;
+  }
+  return result;
+}
+
+std::optional<RegisterFact> FactRules::known(const Operation& operation, const Facts& facts) const {
+  constexpr std::size_t kMost = 3;
+  if (operation.out.size() != 1 || operation.in.size() > kMost || operation.in.empty() ||
+      operation.is_access() || operation.act == Act::call) {
+    return std::nullopt;
+  }
+  bool uniform = true;
+  for (const std::uint32_t reg : operation.in) {
+    if (!number(facts, reg)) return std::nullopt;
+    uniform = uniform && shape(facts, reg) == kUniform;
+  }
+  LaneValues in[kMost];
+  for (std::size_t i = 0; i < operation.in.size(); ++i) in[i] = lanes(facts, operation.in[i]);
+  const unsigned bytes = plan_.registers()[operation.out[0]].width;
+  const std::optional<LaneValues> result =
+      known_result(operation, {in, operation.in.size()}, bytes, uniform);
+  if (!result) return std::nullopt;
+  RegisterFact fact{.known = true, .value = (*result)[0]};
+  if (uniform) {
+    fact.shape = kUniform;
+    if (bytes == 0) fact.value = fact.value != 0 ? 0xffffffffu : 0;
+    return fact;
+  }
+  LaneShape differences = *result;
+  for (std::uint64_t& lane : differences) {
+    lane = bytes == 8 ? lane - fact.value : (lane - fact.value) & 0xffffffffu;
+  }
+  fact.shape = shapes_.number(differences);
+  if (bytes == 0) {
+    fact.value = 0;
+    for (std::size_t lane = 0; lane < result->size(); ++lane) fact.value |= (*result)[lane] << lane;
+  }
+  if (fact.shape == kNoShape) return std::nullopt;
+  return fact;
 }
 
 /// A product has a known shape where one factor is known, or both are uniform.
@@ -54,6 +108,7 @@ ShapeNumber FactRules::product_shape(const Operation& operation, const Facts& fa
 }
 
 ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& facts) const {
+  if (const std::optional<RegisterFact> fact = known(operation, facts)) return fact->shape;
   const auto of = [&](std::size_t i) { return shape(facts, operation.in[i]); };
   const auto all_uniform = [&] {
     return std::all_of(operation.in.begin(), operation.in.end(),
@@ -118,7 +173,7 @@ ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& fac
 
 unsigned FactRules::zeros(const Facts& facts, std::uint32_t reg) const {
   const RegisterInfo& info = plan_.registers()[reg];
-  const std::optional<std::uint64_t> known = value(facts, reg);
+  const std::optional<std::uint64_t> known = number(facts, reg);
   if (!known) return facts[reg].zeros;
   return static_cast<unsigned>(std::min(std::countr_zero(*known), info.width * 8));
 }
@@ -164,7 +219,7 @@ ShapeNumber FactRules::bitwise_shape(const Operation& operation, const Facts& fa
 bool FactRules::spreads_sign(const Operation& operation, const Facts& facts) const {
   return operation.act == Act::shift_right && operation.is_signed && operation.width == 4 &&
          wanted_[operation.out[0]] && value(facts, operation.in[1]) == 31u &&
-         shape(facts, operation.in[0]) > kUniform;
+         shape(facts, operation.in[0]) > kUniform && !number(facts, operation.in[0]);
 }
 
 bool FactRules::is_one_for_all(const Operation& operation, const Facts& facts) const {
@@ -176,6 +231,7 @@ bool FactRules::is_one_for_all(const Operation& operation, const Facts& facts) c
   const ShapeNumber a = shape(facts, operation.in[0]), b = shape(facts, operation.in[1]);
   const ShapeNumber form = std::max(a, b);
   if (a == kNoShape || b == kNoShape || (a != kUniform) == (b != kUniform)) return false;
+  if (number(facts, operation.in[0]) && number(facts, operation.in[1])) return false;
   const ShapeExtent extent = shapes_.extent(form, operation.width);
   return extent.low > -kFar && extent.high < kFar;
 }
@@ -194,57 +250,18 @@ ShapeNumber FactRules::shifted_shape(const Operation& operation, const Facts& fa
   return shapes_.number(result);
 }
 
-/// The value of a result that is the same for all lanes, where all operands are known.
+/// The value of a result that is the same for all lanes, where it does not depend on registers
+/// whose number is known.
 std::optional<std::uint64_t> FactRules::result_value(const Operation& operation,
                                                      const Facts& facts) const {
   if (spreads_sign(operation, facts)) return 0;
-  std::uint64_t in[3] = {};
-  if (operation.in.size() > std::size(in)) return std::nullopt;
-  for (std::size_t i = 0; i < operation.in.size(); ++i) {
-    const std::optional<std::uint64_t> known = value(facts, operation.in[i]);
-    if (!known) return std::nullopt;
-    in[i] = *known;
-  }
-  const auto extended = [&](std::uint64_t v) {
-    return operation.is_signed
-               ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(v)})
-               : v & 0xffffffffu;
-  };
-  const auto narrowed = [&](std::uint64_t v) { return operation.width == 8 ? v : v & 0xffffffffu; };
-  switch (operation.act) {
-    case Act::move:
-      if (operation.flip) return std::nullopt;
-      return in[0];
-    case Act::add:
-      return narrowed(in[0] + in[1]);
-    case Act::subtract:
-      return narrowed(in[0] - in[1]);
-    case Act::multiply:
-      return narrowed(in[0] * in[1]);
-    case Act::multiply_add:
-      return narrowed(in[0] * in[1] + in[2]);
-    case Act::multiply_wide:
-      return extended(in[0]) * extended(in[1]);
-    case Act::shift_left:
-      return in[1] < operation.width * 8u ? narrowed(in[0] << in[1]) : 0;
-    case Act::shift_right:
-      if (operation.is_signed) return std::nullopt;
-      return in[1] < operation.width * 8u ? in[0] >> in[1] : 0;
-    case Act::widen:
-      return extended(in[0]);
-    case Act::narrow:
-      return in[0] & 0xffffffffu;
-    case Act::load_parameter: {
-      const auto found =
-          std::find_if(parameters_.begin(), parameters_.end(), [&](const KnownParameter& known) {
-            return known.offset == operation.code->offset && known.width == operation.width;
-          });
-      if (found != parameters_.end()) return found->value;
-      return std::nullopt;
-    }
-    default:
-      return std::nullopt;
-  }
+  if (operation.act != Act::load_parameter) return std::nullopt;
+  const auto found =
+      std::find_if(parameters_.begin(), parameters_.end(), [&](const KnownParameter& known) {
+        return known.offset == operation.code->offset && known.width == operation.width;
+      });
+  if (found != parameters_.end()) return found->value;
+  return std::nullopt;
 }
 
 std::uint32_t FactRules::helpful_value(const Operation& operation, const Facts& facts) const {
@@ -356,10 +373,13 @@ void FactRules::apply(const Operation& operation, Facts& facts) const {
   RegisterFact result;
   switch (way(operation, facts)) {
     case Way::scalar:
-      result.shape = result_shape(operation, facts);
-      if (const auto known = result_value(operation, facts); known && result.shape == kUniform) {
-        result.known = true;
-        result.value = *known;
+      if (const std::optional<RegisterFact> fact = known(operation, facts)) {
+        result = *fact;
+      } else {
+        result.shape = result_shape(operation, facts);
+        const auto same = result_value(operation, facts);
+        result.known = same && result.shape == kUniform;
+        result.value = same.value_or(0);
       }
       result.zeros = static_cast<std::uint8_t>(
           std::min(result_zeros(operation, facts), plan_.registers()[operation.out[0]].width * 8u));

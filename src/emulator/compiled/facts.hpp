@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emulator/compiled/function_plan.hpp"
+#include "emulator/compiled/known_lanes.hpp"
 #include "emulator/compiled/register_facts.hpp"
 
 namespace tilescope::emulator::compiled {
@@ -41,6 +42,11 @@ class FactRules {
   unsigned zeros(const Facts& facts, std::uint32_t reg) const;
   /// The number that all lanes of the register hold, if it is known when the code is compiled.
   std::optional<std::uint64_t> value(const Facts& facts, std::uint32_t reg) const;
+  /// The number of a register of known shape, of a predicate a bit for each lane, if it is known
+  /// when the code is compiled.
+  std::optional<std::uint64_t> number(const Facts& facts, std::uint32_t reg) const;
+  /// The shape and the number of the result, if they follow from operands that are all known.
+  std::optional<RegisterFact> known(const Operation& operation, const Facts& facts) const;
   /// The uniform operand whose value would give the result a shape; kNoRegister: there is none.
   std::uint32_t helpful_value(const Operation& operation, const Facts& facts) const;
   /// The shift leaves nothing but the sign of a register whose lanes differ. The code then tests
@@ -62,6 +68,7 @@ class FactRules {
   ShapeNumber result_shape(const Operation& operation, const Facts& facts) const;
   ShapeNumber product_shape(const Operation& operation, const Facts& facts, bool wide) const;
   std::optional<std::uint64_t> result_value(const Operation& operation, const Facts& facts) const;
+  LaneValues lanes(const Facts& facts, std::uint32_t reg) const;
   unsigned result_zeros(const Operation& operation, const Facts& facts) const;
   ShapeNumber bitwise_shape(const Operation& operation, const Facts& facts) const;
   ShapeNumber shifted_shape(const Operation& operation, const Facts& facts) const;

@@ -18,7 +18,7 @@ Place running() {
 
 /// rax: the lanes that take the branch before the part, neither all nor none. Some begin the part.
 void RegionEmitter::part_lanes(const MaskedPart& part) {
-  const CodeBlock& block = plan_.function().blocks[part.branch];
+  const CodeBlock& block = plan_.blocks()[part.branch];
   const Code& code = plan_.function().code[block.body_end];
   a_.store(of_state(offsetof(CompiledState, taken)), rax, 4);
   count_on(code);
@@ -67,8 +67,8 @@ void RegionEmitter::masked_part(const MaskedPart& part) {
   for (const std::uint32_t b : part.blocks) labels.emplace(b, a_.label());
   for (const std::uint32_t b : part.blocks) {
     a_.bind(labels.at(b));
-    begin_block(plan_.function().blocks[b]);
-    body(b, plan_.function().blocks[b].begin);
+    begin_block(plan_.blocks()[b]);
+    body(b, plan_.blocks()[b].begin);
     end_masked_block(part, b, labels);
   }
   begin_masked(nullptr);
@@ -77,7 +77,7 @@ void RegionEmitter::masked_part(const MaskedPart& part) {
 /// Where several ways lead to a block of the part, it knows no shape of what the part writes.
 void RegionEmitter::end_masked_block(const MaskedPart& part, std::uint32_t b,
                                      const std::map<std::uint32_t, Label>& labels) {
-  const CodeBlock& block = plan_.function().blocks[b];
+  const CodeBlock& block = plan_.blocks()[b];
   const RegisterSet live = plan_.live_in_block(b).back();
   if (part.has_ways) {
     Numbers written;
@@ -114,7 +114,7 @@ void RegionEmitter::end_masked_block(const MaskedPart& part, std::uint32_t b,
 /// rax: the lanes that go round the loop again, rcx: those that run.
 void RegionEmitter::next_masked_round(const MaskedPart& part,
                                       const std::map<std::uint32_t, Label>& labels) {
-  const CodeBlock& block = plan_.function().blocks[part.branch];
+  const CodeBlock& block = plan_.blocks()[part.branch];
   const Code& code = plan_.function().code[block.body_end];
   const Label done = a_.label(), together = a_.label(), head = labels.at(part.blocks.front());
   a_.test(rax, rax, 4);
@@ -141,7 +141,7 @@ void RegionEmitter::go_masked(const MaskedPart& part, std::uint32_t to,
   if (to != part.join) return a_.jump(labels.at(to));
   if (part.ends) {
     // Two paths end there, one after the other.
-    const CodeBlock& last = plan_.function().blocks[part.join];
+    const CodeBlock& last = plan_.blocks()[part.join];
     begin_block(last);
     a_.mov(rax, running(), 4);
     a_.complement(rax, 4);

@@ -6,12 +6,12 @@ namespace {
 constexpr std::int32_t kMostInstructions = 300;  // of a part
 
 bool only_leaves(const FunctionPlan& plan, std::uint32_t b) {
-  return plan.ends_warp(b) && plan.function().blocks[b].size == 1;
+  return plan.ends_warp(b) && plan.blocks()[b].size == 1;
 }
 
 /// The one block behind `b` that all lanes go on to; kNone: there is none.
 std::uint32_t only_next(const FunctionPlan& plan, std::uint32_t b) {
-  const CodeBlock& block = plan.function().blocks[b];
+  const CodeBlock& block = plan.blocks()[b];
   if (block.end == BlockEnd::fall_through) return block.next;
   const bool jumps = block.end == BlockEnd::branch && !block.backward &&
                      plan.function().code[block.body_end].guard == kNone;
@@ -23,7 +23,7 @@ std::uint32_t only_next(const FunctionPlan& plan, std::uint32_t b) {
 bool is_closed(const FunctionPlan& plan, const MaskedPart& part, std::uint32_t first,
                std::uint32_t end) {
   for (std::uint32_t b = first; b < end; ++b) {
-    const CodeBlock& block = plan.function().blocks[b];
+    const CodeBlock& block = plan.blocks()[b];
     if (part.loop && b == part.branch) continue;
     if (block.end != BlockEnd::fall_through && block.end != BlockEnd::branch) return false;
     for (const std::uint32_t next : plan.successors(b)) {
@@ -35,7 +35,7 @@ bool is_closed(const FunctionPlan& plan, const MaskedPart& part, std::uint32_t f
 
 /// Where the lanes of the branch meet, and which side runs a part before; the rest is empty.
 std::optional<MaskedPart> begin_of_part(const FunctionPlan& plan, std::uint32_t b) {
-  const CodeBlock& block = plan.function().blocks[b];
+  const CodeBlock& block = plan.blocks()[b];
   if (block.end != BlockEnd::branch || block.spin ||
       plan.function().code[block.body_end].guard == kNone) {
     return std::nullopt;
@@ -58,9 +58,12 @@ std::optional<MaskedPart> begin_of_part(const FunctionPlan& plan, std::uint32_t 
 }  // namespace
 
 std::optional<MaskedPart> find_masked_part(const FunctionPlan& plan, std::uint32_t b) {
+  const std::uint32_t origin = plan.origin(b);
+  // Lanes that go on behind the copy of a round go round the loop itself.
+  if (origin != b && plan.blocks()[b].backward) return find_masked_part(plan, origin);
   std::optional<MaskedPart> part = begin_of_part(plan, b);
   if (!part) return std::nullopt;
-  const auto& blocks = plan.function().blocks;
+  const auto& blocks = plan.blocks();
   const std::uint32_t first = part->if_taken ? blocks[b].target : blocks[b].next;
   if (part->loop && (!part->if_taken || part->ends)) return std::nullopt;
   // The side that is taken lies behind the branch, up to the first block that leads to the join.

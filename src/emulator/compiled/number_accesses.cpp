@@ -1,5 +1,7 @@
 // The checks of a segment's accesses, and loads through addresses that all lanes share.
+#include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include "emulator/compiled/number_emitter.hpp"
 #include "emulator/compiled/runtime_calls.hpp"
@@ -9,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kCacheLine = 64;
 constexpr std::int64_t kMostPrefetched = 512;  // bytes: 16 of each lane
+constexpr std::size_t kMostFetchedAhead = 8;   // cache lines, or a few more
 
 }  // namespace
 
@@ -49,24 +52,63 @@ void NumberEmitter::check_group(const AccessGroup& group) {
   } else {
     const Label miss = a_.label();
     a_.bind(retry);
-    const auto member = [&](std::size_t offset) {
-      return at(kBounds, std::int64_t{group.bounds} * std::int64_t{sizeof(AccessBounds)} +
-                             static_cast<std::int64_t>(offset));
-    };
     a_.address(rdx, at(rax, extent.low));
     a_.mov(rcx, rdx, 8);
-    a_.subtract(rcx, member(offsetof(AccessBounds, begin)), 8);
-    a_.compare(rcx, member(offsetof(AccessBounds, limit)), 8);
+    a_.subtract(rcx, bound(group, offsetof(AccessBounds, begin)), 8);
+    a_.compare(rcx, bound(group, offsetof(AccessBounds, limit)), 8);
     a_.jump(Condition::above_equal, miss);
-    a_.add(rax, member(offsetof(AccessBounds, to_host)), 8);
+    a_.add(rax, bound(group, offsetof(AccessBounds, to_host)), 8);
     misses_.push_back({&group, miss, retry});
   }
   store_result(group.pointer_slot, 8);
-  // Stores wait for their cache lines one after the other; the lines come while loads wait for
-  // theirs.
-  if (!group.stored || group.shared || extent.end - extent.low > kMostPrefetched) return;
+  if (group.shared) return;
+  if (fetches_ahead_ && group.shape != kUniform) {
+    fetch_ahead(group);
+  } else {
+    fetch(group);
+  }
+}
+
+/// A member of the group's AccessBounds.
+Place NumberEmitter::bound(const AccessGroup& group, std::size_t offset) const {
+  return at(kBounds, std::int64_t{group.bounds} * std::int64_t{sizeof(AccessBounds)} +
+                         static_cast<std::int64_t>(offset));
+}
+
+/// Stores wait for their cache lines one after the other; the lines come while loads wait for
+/// theirs.
+void NumberEmitter::fetch(const AccessGroup& group) {
+  const GroupExtent extent = extent_of(group, shapes_);
+  if (!group.stored || extent.end - extent.low > kMostPrefetched) return;
   for (std::int64_t line = extent.low; line < extent.end; line += kCacheLine) {
     a_.prefetch_written(at(rax, line));
+  }
+}
+
+/// The warp of the next block mostly accesses what lies as far from this access as this one from
+/// the last: a neighbouring piece of rows, where the CPU sees no stream.
+void NumberEmitter::fetch_ahead(const AccessGroup& group) {
+  // Of each line only its end is asked for, as pieces follow each other upwards.
+  std::vector<std::int64_t> ends;
+  const std::int64_t span = group.highest - group.lowest + group.bytes;
+  std::vector<std::int64_t> lanes;
+  for (int lane = 0; lane < 32; ++lane) {
+    lanes.push_back(shapes_.difference(group.shape, lane, group.address_bytes));
+  }
+  std::sort(lanes.begin(), lanes.end());
+  for (std::size_t i = 0; i < lanes.size() && ends.size() < kMostFetchedAhead;) {
+    const std::int64_t begin = lanes[i];
+    std::int64_t end = begin + span;
+    for (; i < lanes.size() && lanes[i] <= end; ++i) end = std::max(end, lanes[i] + span);
+    for (std::int64_t at = begin + kCacheLine; at < end; at += kCacheLine) ends.push_back(at - 1);
+    ends.push_back(end - 1);
+  }
+  a_.mov(rcx, rax, 8);
+  a_.subtract(rcx, bound(group, offsetof(AccessBounds, last)), 8);
+  a_.store(bound(group, offsetof(AccessBounds, last)), rax, 8);
+  for (const std::int64_t end : ends) {
+    const Place line = at(rax, end, rcx, 1);
+    group.stored ? a_.prefetch_written(line) : a_.prefetch(line);
   }
 }
 

@@ -14,7 +14,7 @@ unsigned NumberEmitter::bytes(const Item& item, std::size_t i) const {
 }
 
 void NumberEmitter::load(Gpr to, const Item& item, std::size_t i) {
-  if (const std::optional<std::uint64_t> value = item.in_values[i]) {
+  if (const std::optional<std::uint64_t> value = item.in_numbers[i]) {
     if (to == rax) held_ = kNoSlot;
     a_.mov_constant(to, bytes(item, i) == 8 ? *value : *value & 0xffffffffu);
   } else {
@@ -24,7 +24,7 @@ void NumberEmitter::load(Gpr to, const Item& item, std::size_t i) {
 
 void NumberEmitter::load_slot(Gpr to, int slot, unsigned bytes) {
   if (!holds(slot, bytes)) {
-    a_.mov(to, slot_place(slot), bytes);
+    a_.mov(to, slot_place(a_, slot), bytes);
   } else if (to != rax) {
     a_.mov(to, rax, bytes);
   }
@@ -33,7 +33,7 @@ void NumberEmitter::load_slot(Gpr to, int slot, unsigned bytes) {
 
 /// rax and rcx: the first two operands.
 void NumberEmitter::load_two(const Item& item) {
-  const bool second_first = !item.in_values[1] && holds(item.in_slots[1], bytes(item, 1));
+  const bool second_first = !item.in_numbers[1] && holds(item.in_slots[1], bytes(item, 1));
   for (const std::size_t i : {0, 1}) {
     const std::size_t operand = second_first ? 1 - i : i;
     load(operand == 0 ? rax : rcx, item, operand);
@@ -42,7 +42,7 @@ void NumberEmitter::load_two(const Item& item) {
 
 /// The slot's number is rax, from now on.
 void NumberEmitter::store_result(int slot, unsigned bytes) {
-  a_.store(slot_place(slot), rax, bytes);
+  a_.store(slot_place(a_, slot), rax, bytes);
   held_ = slot;
   held_bytes_ = bytes;
 }
@@ -70,6 +70,12 @@ void NumberEmitter::emit() {
 
 /// The result is in rax.
 void NumberEmitter::number(const Item& item) {
+  const unsigned width = plan_.registers()[item.operation->out[0]].width;
+  if (item.known) {
+    if (holds(item.out_slots[0], held_bytes_)) held_ = kNoSlot;
+    if (item.silent) return;
+    return a_.store_constant(slot_place(a_, item.out_slots[0]), *item.known, std::max(width, 4u));
+  }
   switch (item.operation->act) {
     case Act::multiply_wide:
     case Act::multiply_add_wide:
@@ -105,7 +111,6 @@ void NumberEmitter::number(const Item& item) {
     default:
       arithmetic(item);
   }
-  const unsigned width = plan_.registers()[item.operation->out[0]].width;
   store_result(item.out_slots[0], std::max(width, 4u));
 }
 

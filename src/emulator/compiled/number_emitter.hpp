@@ -4,6 +4,7 @@
 
 #include "emulator/compiled/assembler.hpp"
 #include "emulator/compiled/compiled_state.hpp"
+#include "emulator/compiled/region.hpp"
 #include "emulator/compiled/segment.hpp"
 
 namespace tilescope::emulator::compiled {
@@ -12,11 +13,12 @@ class NumberEmitter {
  public:
   /// Where a check fails the code jumps to `give_up`, where lanes give different results of
   /// Item::one_for_all to `parted`.
-  NumberEmitter(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
+  NumberEmitter(Assembler& assembler, const FunctionPlan& plan, const Region& region,
                 const Segment& segment, Label give_up, Label parted)
       : a_(assembler),
         plan_(plan),
-        shapes_(shapes),
+        shapes_(region.shapes),
+        fetches_ahead_(region.of_warp),
         segment_(segment),
         give_up_(give_up),
         parted_(parted) {}
@@ -48,6 +50,9 @@ class NumberEmitter {
   void shift_by_constant(const Item& item, std::uint32_t by);
   void load_address(const AccessGroup& group);
   void check_group(const AccessGroup& group);
+  void fetch(const AccessGroup& group);
+  void fetch_ahead(const AccessGroup& group);
+  Place bound(const AccessGroup& group, std::size_t offset) const;
   void load_memory(const Item& item);
   unsigned bytes(const Item& item, std::size_t i) const;
 
@@ -58,6 +63,7 @@ class NumberEmitter {
   Assembler& a_;
   const FunctionPlan& plan_;
   const ShapeTable& shapes_;
+  const bool fetches_ahead_;
   const Segment& segment_;
   Label give_up_, parted_;
   std::vector<Miss> misses_;

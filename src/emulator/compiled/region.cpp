@@ -35,7 +35,7 @@ bool waits_with_numbers(const FunctionPlan& plan, const CodeBlock& block) {
 /// at the branch where that holds, and is a new one at the head where it does not.
 std::vector<std::uint32_t> next_inside(const FunctionPlan& plan, std::uint32_t head,
                                        std::uint32_t b) {
-  const CodeBlock& block = plan.function().blocks[b];
+  const CodeBlock& block = plan.blocks()[b];
   if (block.end == BlockEnd::branch && block.spin && block.target == head) return {block.next};
   return plan.successors(b);
 }
@@ -51,7 +51,7 @@ void find_masked_parts(const FunctionPlan& plan, Region& region) {
 
 /// `seen`: blocks that the region must not enter.
 void choose_blocks(const FunctionPlan& plan, Region& region, std::vector<bool> seen) {
-  const auto& blocks = plan.function().blocks;
+  const auto& blocks = plan.blocks();
   std::vector<std::uint32_t> open{region.head};
   seen[region.head] = true;
   std::uint32_t operations = 0;
@@ -82,7 +82,7 @@ void find_wanted(const FunctionPlan& plan, Region& region) {
   region.wanted.assign(plan.registers().size(), false);
   std::vector<const Operation*> operations;
   for (const std::uint32_t b : region.blocks) {
-    const CodeBlock& block = plan.function().blocks[b];
+    const CodeBlock& block = plan.blocks()[b];
     for (std::uint32_t i = block.begin; i < block.body_end; ++i) {
       const Operation& operation = plan.operation(i);
       for (std::size_t a = 0; a < operation.addresses(); ++a) {
@@ -131,7 +131,14 @@ Facts assume(const FunctionPlan& plan, Region& region, const PresentState& prese
         (info.width != 4 && info.width != 8) || !live.has(reg)) {
       continue;
     }
-    facts.set(reg, observe(region.shapes, present.frame + info.offset, info.width));
+    RegisterFact fact = observe(region.shapes, present.frame + info.offset, info.width);
+    if (present.lanes && info.kind == RegisterKind::special && !info.of_block &&
+        fact.shape != kNoShape) {
+      fact.known = true;
+      fact.zeros = 0;  // they follow from the number
+      std::memcpy(&fact.value, present.frame + info.offset, info.width);
+    }
+    facts.set(reg, fact);
   }
   return facts;
 }
@@ -165,6 +172,21 @@ class ReversePostOrder {
   std::map<std::uint32_t, std::size_t> place_;
 };
 
+/// The blocks that all lanes may go on to behind block `b`, at whose end these facts hold. Where
+/// only some run a part first, the facts become those of the place where they meet.
+std::vector<std::uint32_t> next_known(const FunctionPlan& plan, const Region& region,
+                                      const FactRules& rules, std::uint32_t b, Facts& facts) {
+  const std::optional<std::uint32_t> takers = known_takers(plan, rules, facts, b);
+  if (!takers) return next_inside(plan, region.head, b);
+  const CodeBlock& block = plan.blocks()[b];
+  if (*takers == kAllLanes) return {block.target};
+  if (*takers == 0) return {block.next};
+  const auto part = region.masked_parts.find(b);
+  if (part == region.masked_parts.end() || part->second.ends) return {};
+  facts.forget(part->second.written);
+  return {part->second.join};
+}
+
 /// Finds Region::at_begin from the facts at the head.
 void spread_facts(const FunctionPlan& plan, Region& region, const Facts& assumed) {
   const FactRules rules(plan, region.shapes, region.wanted, region.parameters);
@@ -181,14 +203,14 @@ void spread_facts(const FunctionPlan& plan, Region& region, const Facts& assumed
     }
     open[i] = false;
     const std::uint32_t b = order.blocks()[i++];
-    const CodeBlock& block = plan.function().blocks[b];
+    const CodeBlock& block = plan.blocks()[b];
     facts.assign(region.at_begin.at(b));
     for (std::uint32_t at = block.begin; at < block.body_end; ++at) {
       rules.apply(plan.operation(at), facts);
     }
     if (!continues_inside(plan, b)) continue;
     if (block.end == BlockEnd::collective) rules.apply(plan.operation(block.body_end), facts);
-    for (const std::uint32_t next : next_inside(plan, region.head, b)) {
+    for (const std::uint32_t next : next_known(plan, region, rules, b, facts)) {
       if (!region.contains(next)) continue;
       std::optional<Facts> settled;
       const Facts& there =
@@ -212,7 +234,7 @@ void visit_operations(const FunctionPlan& plan, const FactRules& rules, const Re
                       Visit visit) {
   Facts facts(plan.registers().size());
   for (const auto& [b, at_begin] : region.at_begin) {
-    const CodeBlock& block = plan.function().blocks[b];
+    const CodeBlock& block = plan.blocks()[b];
     facts.assign(at_begin);
     const bool collective = block.end == BlockEnd::collective && continues_inside(plan, b);
     for (std::uint32_t i = block.begin; i < block.body_end + (collective ? 1 : 0); ++i) {
@@ -275,7 +297,7 @@ bool assume_values(const FunctionPlan& plan, Region& region, const PresentState&
 /// this launch tells.
 bool is_short(const FunctionPlan& plan, std::uint32_t loop, const BlockCounter* counters) {
   const auto executed = [&](std::uint32_t block) {
-    return counters[plan.function().blocks[block].counter].executed;
+    return counters[plan.blocks()[block].counter].executed;
   };
   return executed(0) >= kTelling && executed(loop) / kManyRounds <= executed(0);
 }
@@ -292,7 +314,7 @@ std::map<std::uint32_t, PoorAccesses> find_poor_accesses(const FunctionPlan& pla
   std::map<std::uint32_t, PoorAccesses> result;
   Facts facts(plan.registers().size());
   for (const auto& [b, at_begin] : region.at_begin) {
-    const CodeBlock& block = plan.function().blocks[b];
+    const CodeBlock& block = plan.blocks()[b];
     facts.assign(at_begin);
     PoorAccesses& poor = result[b];
     for (std::uint32_t i = block.begin; i < block.body_end; ++i) {
@@ -315,7 +337,7 @@ std::uint32_t find_poor_loop(const FunctionPlan& plan, Region& region,
   const FactRules rules(plan, region.shapes, region.wanted, region.parameters);
   const std::map<std::uint32_t, PoorAccesses> poor = find_poor_accesses(plan, rules, region);
   for (const auto& [b, accesses] : poor) {
-    const CodeBlock& latch = plan.function().blocks[b];
+    const CodeBlock& latch = plan.blocks()[b];
     if (latch.end != BlockEnd::branch || !latch.backward || latch.target == region.head) continue;
     const bool short_loop = present.lane_accesses && is_short(plan, latch.target, present.counters);
     for (auto inner = poor.lower_bound(latch.target); inner != poor.end() && inner->first <= b;
@@ -324,6 +346,17 @@ std::uint32_t find_poor_loop(const FunctionPlan& plan, Region& region,
     }
   }
   return kNone;
+}
+
+/// Finds the facts of a region whose blocks are chosen.
+void find_facts(const FunctionPlan& plan, Region& region, const PresentState& present) {
+  if (present.masks) find_masked_parts(plan, region);
+  find_wanted(plan, region);
+  Facts assumed = assume(plan, region, present);
+  spread_facts(plan, region, assumed);
+  while (present.values && assume_values(plan, region, present, assumed)) {
+    spread_facts(plan, region, assumed);
+  }
 }
 
 }  // namespace
@@ -336,8 +369,19 @@ bool Region::is_settled(std::uint32_t block) const {
   return block != head && std::find(settled.begin(), settled.end(), block) != settled.end();
 }
 
+std::optional<std::uint32_t> known_takers(const FunctionPlan& plan, const FactRules& rules,
+                                          const Facts& facts, std::uint32_t b) {
+  const CodeBlock& block = plan.blocks()[b];
+  if (block.end != BlockEnd::branch || block.spin) return std::nullopt;
+  const Code& code = plan.function().code[block.body_end];
+  if (code.guard == kNone) return std::nullopt;
+  const std::optional<std::uint64_t> lanes = rules.number(facts, plan.registers().find(code.guard));
+  if (!lanes) return std::nullopt;
+  return static_cast<std::uint32_t>(*lanes) ^ code.guard_flip;
+}
+
 bool continues_inside(const FunctionPlan& plan, std::uint32_t b) {
-  const CodeBlock& block = plan.function().blocks[b];
+  const CodeBlock& block = plan.blocks()[b];
   switch (block.end) {
     case BlockEnd::fall_through:
       return true;
@@ -347,33 +391,37 @@ bool continues_inside(const FunctionPlan& plan, std::uint32_t b) {
       return waits_with_numbers(plan, block);
     case BlockEnd::collective:
       return plan.function().code[block.body_end].guard == kNone &&
-             block.next < plan.function().blocks.size();
+             block.next < plan.blocks().size();
     default:
       return false;
   }
 }
 
+Region region_without(const FunctionPlan& plan, std::uint32_t head, const PresentState& present,
+                      const std::vector<bool>& avoided) {
+  Region region;
+  region.head = head;
+  choose_blocks(plan, region, avoided);
+  find_facts(plan, region, present);
+  return region;
+}
+
+void keep_assumptions(Region& region) {
+  for (const auto& [reg, fact] : region.at_begin.at(region.head).entries) {
+    region.assumptions.push_back({reg, fact.shape, fact.zeros, fact.known, fact.value});
+  }
+}
+
 Region find_region(const FunctionPlan& plan, std::uint32_t head, const PresentState& present) {
-  std::vector<bool> avoided(plan.function().blocks.size(), false);
+  std::vector<bool> avoided(plan.blocks().size(), false);
   Region region;
   for (;;) {
-    region = {};
-    region.head = head;
-    choose_blocks(plan, region, avoided);
-    if (present.masks) find_masked_parts(plan, region);
-    find_wanted(plan, region);
-    Facts assumed = assume(plan, region, present);
-    spread_facts(plan, region, assumed);
-    while (present.values && assume_values(plan, region, present, assumed)) {
-      spread_facts(plan, region, assumed);
-    }
+    region = region_without(plan, head, present, avoided);
     const std::uint32_t poor = find_poor_loop(plan, region, present);
     if (poor == kNone || !region.contains(poor)) break;
     avoided[poor] = true;
   }
-  for (const auto& [reg, fact] : region.at_begin.at(head).entries) {
-    region.assumptions.push_back({reg, fact.shape, fact.zeros, fact.known, fact.value});
-  }
+  keep_assumptions(region);
   return region;
 }
 

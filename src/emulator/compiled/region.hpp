@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "emulator/compiled/facts.hpp"
@@ -29,6 +30,7 @@ struct Region {
   std::vector<bool> wanted;  ///< registers that addresses and branches depend on
   /// For each block that can be reached: about the registers that are live there.
   std::map<std::uint32_t, KnownFacts> at_begin;
+  bool of_warp = false;                 ///< one warp of each block runs it
   std::vector<Assumption> assumptions;  ///< which the code tests when it is entered
   KnownParameters parameters;           ///< likewise
 
@@ -46,6 +48,10 @@ struct Region {
 /// Whether all lanes stay in a region behind the end of the block, if they do so together.
 bool continues_inside(const FunctionPlan& plan, std::uint32_t block);
 
+/// The lanes that take the branch that ends the block, where they are known.
+std::optional<std::uint32_t> known_takers(const FunctionPlan& plan, const FactRules& rules,
+                                          const Facts& facts, std::uint32_t block);
+
 /// The state that a region is compiled for.
 struct PresentState {
   const std::uint8_t* frame = nullptr;
@@ -55,9 +61,16 @@ struct PresentState {
   bool masks = false;                        ///< the CPU has mask registers
   std::vector<bool> unstable;                ///< registers that are not assumed to have a shape
   bool values = true;                        ///< numbers may be assumed to stay what they are
+  bool lanes = false;     ///< the region is for one warp of each block: it knows its lanes' indices
+  std::size_t warps = 1;  ///< of a block
+  bool sparing = true;    ///< compiling must pay
 };
 
 /// Chooses the blocks behind `head` and finds the facts.
 Region find_region(const FunctionPlan& plan, std::uint32_t head, const PresentState& present);
+/// Its steps: the region does not enter the blocks `avoided`.
+Region region_without(const FunctionPlan& plan, std::uint32_t head, const PresentState& present,
+                      const std::vector<bool>& avoided);
+void keep_assumptions(Region& region);
 
 }  // namespace tilescope::emulator::compiled

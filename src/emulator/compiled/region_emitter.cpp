@@ -66,16 +66,16 @@ RegionCode RegionEmitter::emit() {
     code_.trusted_entry = a_.offset(trusted_);
     code_.trusted_inner = a_.offset(trusted_inner_);
   }
-  code_.slots = numbers_.first_temporary + numbers_.temporaries;
+  code_.slots = a_.dense_numbers();
   program_numbers_.bounds = numbers_.bounds;
   return std::move(code_);
 }
 
 void RegionEmitter::block(std::uint32_t b) {
   a_.bind(blocks_.at(b));
-  begin_block(plan_.function().blocks[b]);
+  begin_block(plan_.blocks()[b]);
   facts_.assign(region_.at_begin.at(b));
-  body(b, plan_.function().blocks[b].begin);
+  body(b, plan_.blocks()[b].begin);
   end(b, plan_.live_in_block(b).back());
 }
 
@@ -95,7 +95,7 @@ void RegionEmitter::begin_block(const CodeBlock& block) {
 
 /// The instructions of the block from number `from` on.
 void RegionEmitter::body(std::uint32_t b, std::uint32_t from) {
-  const CodeBlock& block = plan_.function().blocks[b];
+  const CodeBlock& block = plan_.blocks()[b];
   const std::vector<RegisterSet> live = plan_.live_in_block(b);
   for (std::uint32_t i = from; i < block.body_end;) {
     const RegisterSet* here = &live[i - block.begin];
@@ -129,8 +129,7 @@ void RegionEmitter::segment(Segment&& segment, std::uint32_t b, KnownFacts&& bef
   const Label give_up = a_.label(), parted = a_.label();
   // The emitter and the segment are used once more, behind the blocks.
   const auto kept = std::make_shared<const Segment>(std::move(segment));
-  const auto numbers =
-      std::make_shared<NumberEmitter>(a_, plan_, region_.shapes, *kept, give_up, parted);
+  const auto numbers = std::make_shared<NumberEmitter>(a_, plan_, region_, *kept, give_up, parted);
   numbers->emit();
   std::shared_ptr<SumEmitter> sums;
   if (watch_ == AccessWatch::sums) {
@@ -151,8 +150,8 @@ void RegionEmitter::segment(Segment&& segment, std::uint32_t b, KnownFacts&& bef
       .emit();
   for (const Segment::Change& change : kept->changes) {
     const unsigned width = std::max<unsigned>(plan_.registers()[change.reg].width, 4);
-    a_.mov(rax, slot_place(change.slot), width);
-    a_.store(slot_place(static_cast<int>(change.reg)), rax, width);
+    a_.mov(rax, slot_place(a_, change.slot), width);
+    a_.store(slot_place(a_, static_cast<int>(change.reg)), rax, width);
   }
   later([this, kept, numbers, sums, give_up, parted, b, part = masked_, before = std::move(before),
          stale = std::move(stale)] {
@@ -218,14 +217,15 @@ void RegionEmitter::exit(const RegionExit& how, const Numbers& stale) {
   settle(stale);
   a_.mov_constant(rax, code_.exits.size());
   code_.exits.push_back(how);
+  code_.exits.back().block = plan_.origin(how.block);
   if (masked_ != nullptr && how.kind != ExitKind::ends) {
-    code_.exits.back().parted_at = masked_->branch;
+    code_.exits.back().parted_at = plan_.origin(masked_->branch);
   }
   a_.jump(return_);
 }
 
 void RegionEmitter::end(std::uint32_t b, const RegisterSet& live) {
-  const CodeBlock& block = plan_.function().blocks[b];
+  const CodeBlock& block = plan_.blocks()[b];
   const bool goes_on = continues_inside(plan_, b);
   if (goes_on && block.end == BlockEnd::fall_through) {
     go(b, passage(block.next), false);
@@ -235,7 +235,7 @@ void RegionEmitter::end(std::uint32_t b, const RegisterSet& live) {
     together(b, live);
     rules_.apply(plan_.operation(block.body_end), facts_);
     go(b, passage(block.next), false);
-  } else if (goes_on && region_.contains(block.next)) {
+  } else if (goes_on && region_.at_begin.contains(block.next)) {
     wait(b);
   } else {
     const ExitKind kind = plan_.ends_warp(b) ? ExitKind::ends : ExitKind::inside;
@@ -245,7 +245,7 @@ void RegionEmitter::end(std::uint32_t b, const RegisterSet& live) {
 
 /// The warp instruction that ends the block.
 void RegionEmitter::together(std::uint32_t b, const RegisterSet& live) {
-  const std::uint32_t end = plan_.function().blocks[b].body_end;
+  const std::uint32_t end = plan_.blocks()[b].body_end;
   const Code& code = plan_.function().code[end];
   const Operation& operation = plan_.operation(end);
   if (code.c != kNone) check_members(b, live);
@@ -270,13 +270,13 @@ void RegionEmitter::together(std::uint32_t b, const RegisterSet& live) {
 
 /// Leaves the region unless the instruction names all lanes.
 void RegionEmitter::check_members(std::uint32_t b, const RegisterSet& live) {
-  const std::uint32_t end = plan_.function().blocks[b].body_end;
+  const std::uint32_t end = plan_.blocks()[b].body_end;
   const std::uint32_t named = plan_.registers().find(plan_.function().code[end].c);
   const std::optional<std::uint64_t> known = rules_.value(facts_, named);
   if (known == kAllLanes) return;
   const Label others = a_.label();
   if (facts_[named].shape == kUniform) {
-    a_.compare_constant(slot_place(static_cast<int>(named)), -1, 4);
+    a_.compare_constant(slot_place(a_, static_cast<int>(named)), -1, 4);
     a_.jump(Condition::not_equal, others);
   } else if (known || facts_[named].shape != kNoShape) {
     a_.jump(others);
@@ -300,7 +300,7 @@ void RegionEmitter::check_members(std::uint32_t b, const RegisterSet& live) {
 
 /// The warp leaves at a barrier, and is to go on behind it.
 void RegionEmitter::wait(std::uint32_t b) {
-  const CodeBlock& block = plan_.function().blocks[b];
+  const CodeBlock& block = plan_.blocks()[b];
   settle(passage(block.next).unknown_inside);
   RegionExit how{ExitKind::waits, b, block.body_end};
   how.barrier = full_barrier(plan_, plan_.function().code[block.body_end]);

@@ -93,6 +93,7 @@ class RegionEmitter {
   void parted(std::uint32_t b, std::uint32_t from, const KnownFacts& before, const Numbers& stale);
   void part_lanes(const MaskedPart& part);
   void count_on(const Code& code);
+  void count_all_on(const Code& code);
   void announce_parting_of(const Code& code);
   void masked_part(const MaskedPart& part);
   void end_masked_block(const MaskedPart& part, std::uint32_t b,
@@ -107,6 +108,9 @@ class RegionEmitter {
   void load_predicate(std::uint32_t offset);
   void load_guard(const Code& code);
   void branch(std::uint32_t b, const RegisterSet& live);
+  void branch_of(std::uint32_t b, std::uint32_t takers, const MaskedPart* masked,
+                 const RegisterSet& live);
+  void diverge(std::uint32_t b, const MaskedPart* masked, const Numbers& stale);
   void together(std::uint32_t b, const RegisterSet& live);
   void check_members(std::uint32_t b, const RegisterSet& live);
   void wait(std::uint32_t b);

@@ -9,10 +9,11 @@
 
 namespace tilescope::emulator::compiled {
 
+/// The number of a register is the value of lane 0; that of a predicate has a bit for each lane.
 struct RegisterFact {
   ShapeNumber shape = kNoShape;
   bool stale = false;  ///< the frame has an older value: the number is the truth
-  /// The number is known when the code is compiled (with shape kUniform).
+  /// The number is known when the code is compiled, and so is each lane's.
   bool known = false;
   /// Low bits of the number that are zero. Where the shape's differences fit in them, the bits of
   /// number and differences are apart, so that `and`, `or` and `shr` keep a shape.

@@ -122,7 +122,7 @@ void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry
   for (const SummedAccess& access : group->accesses) {
     const Code& code = *access.code;
     std::uint64_t base =
-        access.address_slot < 0 ? access.address : state->slots[access.address_slot];
+        access.address_place < 0 ? access.address : dense_number(*state, access.address_place);
     base += static_cast<std::uint64_t>(access.offset);
     if (access.address_bytes == 4) base &= 0xffffffffu;
     for (std::size_t lane = 0; lane < access.differences.size(); ++lane) {
@@ -152,7 +152,7 @@ void announce_accesses(CompiledState* state, const KnownGroup* group) {
   std::uint64_t bases[kMostItems];
   std::size_t count = 0;
   for (const KnownBase& base : group->bases) {
-    bases[count++] = base.slot < 0 ? base.address : state->slots[base.slot];
+    bases[count++] = base.slot < 0 ? base.address : dense_number(*state, base.slot);
   }
   Context& w = context_of(state);
   const KnownAccesses event{*group, bases, w.warp_index, &w};

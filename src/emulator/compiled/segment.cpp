@@ -27,8 +27,9 @@ int SegmentBuilder::group_of(Segment& segment, const Item& item, std::size_t i) 
   wanted.shared = operation.space(i) == Space::shared;
   wanted.constant = operation.space(i) == Space::constant;
   wanted.stored = operation.act == Act::store;
-  wanted.address_slot = item.in_slots[i];
-  wanted.address = address.kind == RegisterKind::constant ? address.bits : 0;
+  const std::optional<std::uint64_t> known = item.in_numbers[i];
+  wanted.address_slot = known ? kNoSlot : item.in_slots[i];
+  wanted.address = known.value_or(0);
   wanted.address_bytes = address.width;
   wanted.shape = item.in_shapes[i];
   wanted.bytes = code.bytes;
@@ -62,6 +63,7 @@ void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way, 
         shape != kNoShape && plan_.registers()[reg].kind != RegisterKind::constant;
     item.in_shapes.push_back(shape);
     item.in_values.push_back(rules_.value(facts, reg));
+    item.in_numbers.push_back(rules_.number(facts, reg));
     item.in_slots.push_back(!has_slot                ? kNoSlot
                             : slots_[reg] != kNoSlot ? slots_[reg]
                                                      : static_cast<int>(reg));
@@ -73,6 +75,9 @@ void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way, 
   works_ = works_ || way != Way::scalar;
   item.spreads_sign = rules_.spreads_sign(operation, facts);
   item.one_for_all = rules_.is_one_for_all(operation, facts);
+  if (const auto fact = rules_.known(operation, facts); fact && way == Way::scalar) {
+    item.known = fact->value;
+  }
   rules_.apply(operation, facts);
   for (const std::uint32_t reg : operation.out) {
     const bool has_slot = facts[reg].shape != kNoShape;
@@ -157,6 +162,49 @@ void SegmentBuilder::find_changes(Segment& segment, const Facts& facts, const Re
   }
 }
 
+/// A register's number that nobody may ask for when a check fails is written to the register's slot
+/// at once.
+void SegmentBuilder::place_results(Segment& segment, const RegisterSet& live_before) {
+  std::erase_if(segment.changes, [&](const Segment::Change& change) {
+    if (live_before.has(change.reg)) return false;
+    places_.set(static_cast<std::size_t>(change.slot), static_cast<int>(change.reg));
+    return true;
+  });
+  const auto place = [&](int& slot) {
+    if (slot == kNoSlot) return;
+    const int other = places_[static_cast<std::size_t>(slot)];
+    if (other != kNoSlot) slot = other;
+  };
+  for (Item& item : segment.items) {
+    for (int& slot : item.in_slots) place(slot);
+    for (int& slot : item.out_slots) place(slot);
+  }
+  for (AccessGroup& group : segment.groups) place(group.address_slot);
+}
+
+/// Numbers that are known are constants in other numbers, addresses and vectors.
+void SegmentBuilder::find_silent(Segment& segment) {
+  const auto read = [&](int slot) {
+    if (slot != kNoSlot) read_.set(static_cast<std::size_t>(slot), 1);
+  };
+  for (const Item& item : segment.items) {
+    const bool writes = item.operation->writes_memory();
+    for (std::size_t i = 0; i < item.in_slots.size(); ++i) {
+      const bool predicate = plan_.registers()[item.operation->in[i]].width == 0;
+      const bool constant =
+          item.in_numbers[i] && (item.way == Way::scalar || (!predicate && !writes));
+      if (!constant) read(item.in_slots[i]);
+    }
+  }
+  for (const AccessGroup& group : segment.groups) read(group.address_slot);
+  for (const Segment::Change& change : segment.changes) read(change.slot);
+  for (Item& item : segment.items) {
+    if (!item.known) continue;
+    const int slot = item.out_slots[0];
+    item.silent = slot >= numbers_.first_temporary && read_[static_cast<std::size_t>(slot)] == 0;
+  }
+}
+
 Segment SegmentBuilder::next(Facts& facts, std::uint32_t begin, std::uint32_t limit,
                              const RegisterSet* live) {
   Segment segment;
@@ -168,8 +216,12 @@ Segment SegmentBuilder::next(Facts& facts, std::uint32_t begin, std::uint32_t li
     order_.apply(segment.items);
     find_uses(segment, facts, live[segment.end - begin]);
     find_changes(segment, facts, live[segment.end - begin]);
+    place_results(segment, live[0]);
+    find_silent(segment);
   }
-  for (ResettableNumbers* numbers : {&slots_, &stored_at_, &next_, &changed_}) numbers->reset();
+  for (ResettableNumbers* numbers : {&slots_, &stored_at_, &next_, &changed_, &places_, &read_}) {
+    numbers->reset();
+  }
   return segment;
 }
 

@@ -42,15 +42,18 @@ struct Item {
   /// By operand: the slot of its number, or kNoSlot: constants and vectors.
   std::vector<int> in_slots;
   std::vector<ShapeNumber> in_shapes;
-  std::vector<std::optional<std::uint64_t>> in_values;  ///< numbers that are known now
+  std::vector<std::optional<std::uint64_t>> in_values;   ///< of all lanes, if they are known now
+  std::vector<std::optional<std::uint64_t>> in_numbers;  ///< numbers that are known now
   std::vector<int> in_next;    ///< the next use behind this one: an item, kAtEnd or kNever
   std::vector<int> out_slots;  ///< kNoSlot for vectors
   std::vector<int> out_next;
-  int group = -1;             ///< of an access
-  int source = -1;            ///< of a copy: the group it reads through
-  bool spreads_sign = false;  ///< as in FactRules
-  bool one_for_all = false;   ///< as in FactRules
-  bool dead = false;          ///< nobody reads the vectors that it computes
+  std::optional<std::uint64_t> known;  ///< the result's number
+  bool silent = false;                 ///< nobody reads the slot of the known result
+  int group = -1;                      ///< of an access
+  int source = -1;                     ///< of a copy: the group it reads through
+  bool spreads_sign = false;           ///< as in FactRules
+  bool one_for_all = false;            ///< as in FactRules
+  bool dead = false;                   ///< nobody reads the vectors that it computes
 };
 
 /// Moves products behind other items, so that sums stay in the CPU's registers: item_order.cpp.
@@ -104,6 +107,8 @@ class SegmentBuilder {
   int group_of(Segment& segment, const Item& item, std::size_t i);
   void find_uses(Segment& segment, const Facts& facts, const RegisterSet& live);
   void find_changes(Segment& segment, const Facts& facts, const RegisterSet& live);
+  void place_results(Segment& segment, const RegisterSet& live_before);
+  void find_silent(Segment& segment);
   int temporary() { return numbers_.first_temporary + temporaries_++; }
 
   const FunctionPlan& plan_;
@@ -114,6 +119,8 @@ class SegmentBuilder {
       kNever};  ///< by register: the first store of it; kNever: there is none
   ResettableNumbers next_{kNotLooked};  ///< by register, behind them by slot: the next use
   ResettableNumbers changed_{0};        ///< by register: Segment::changes has it
+  ResettableNumbers places_{kNoSlot};   ///< by slot: another one in its place
+  ResettableNumbers read_{0};           ///< by slot: code reads it
   ItemOrder order_;
   bool stores_ = false;
   bool works_ = false;  ///< there is more than numbers

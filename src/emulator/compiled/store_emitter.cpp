@@ -48,7 +48,7 @@ bool StoreEmitter::is_consecutive(const Item& item, int bytes) const {
 
 void StoreEmitter::store(const Item& item) {
   const AccessGroup& group = segment_.groups[static_cast<std::size_t>(item.group)];
-  a_.mov(rcx, slot_place(group.pointer_slot), 8);
+  a_.mov(rcx, slot_place(a_, group.pointer_slot), 8);
   if (group.shape == kUniform) {
     masked_ ? store_highest(item) : store_lane(item, 31);
   } else if (is_consecutive(item, kHalf)) {
@@ -64,7 +64,8 @@ void StoreEmitter::store_vectors(const Item& item) {
   const bool wide = width == 8;
   const int lanes = a_.strip_bytes() / (wide ? 8 : 4);
   const bool whole = is_consecutive(item, a_.strip_bytes());
-  if (slot != kNoSlot) a_.strip(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0, slot_place(slot));
+  if (slot != kNoSlot)
+    a_.strip(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0, slot_place(a_, slot));
   for (int lane = 0; lane < 32; lane += lanes) {
     int data = kScratch2;
     if (slot == kNoSlot) {
@@ -96,7 +97,7 @@ void StoreEmitter::store_highest(const Item& item) {
   a_.highest_one(rdx, at(kState, offsetof(CompiledState, mask)), 4);
   for (std::size_t i = 1; i < operation.in.size(); ++i) {
     if (item.in_slots[i] != kNoSlot) {
-      a_.mov(rax, slot_place(item.in_slots[i]), slot_bytes);
+      a_.mov(rax, slot_place(a_, item.in_slots[i]), slot_bytes);
     } else {
       a_.mov(rax, at(kFrame, plan_.registers()[operation.in[i]].offset, rdx, slot_bytes),
              slot_bytes);
@@ -114,7 +115,7 @@ void StoreEmitter::store_lane(const Item& item, int lane) {
       const std::int64_t offset = plan_.registers()[operation.in[i]].offset;
       a_.mov(rax, at(kFrame, offset + lane * static_cast<int>(slot_bytes)), slot_bytes);
     } else {
-      a_.mov(rax, slot_place(item.in_slots[i]), slot_bytes);
+      a_.mov(rax, slot_place(a_, item.in_slots[i]), slot_bytes);
       const auto more = shapes_.difference(item.in_shapes[i], lane, slot_bytes);
       a_.add_constant(rax, static_cast<std::uint64_t>(more), slot_bytes);
     }
@@ -127,7 +128,7 @@ void StoreEmitter::store_lane(const Item& item, int lane) {
 void StoreEmitter::copy(const Item& item) {
   const auto bytes = static_cast<int>(item.operation->code->bytes);
   const auto pointer = [&](int group) {
-    return slot_place(segment_.groups[static_cast<std::size_t>(group)].pointer_slot);
+    return slot_place(a_, segment_.groups[static_cast<std::size_t>(group)].pointer_slot);
   };
   a_.mov(rcx, pointer(item.group), 8);
   a_.mov(rdx, pointer(item.source), 8);

@@ -94,7 +94,7 @@ void StripEmitter::choose_pointers() {
     if (chosen >= 0 || next == std::size(kFree)) continue;
     chosen = kFree[next++];
     a_.mov(static_cast<Gpr>(chosen),
-           slot_place(segment_.groups[static_cast<std::size_t>(item.group)].pointer_slot), 8);
+           slot_place(a_, segment_.groups[static_cast<std::size_t>(item.group)].pointer_slot), 8);
   }
 }
 
@@ -279,9 +279,13 @@ void StripEmitter::with_constant(VectorCode code, int result, int a, bool wide,
 
 /// The byte, or two, with this strip's lanes.
 Place StripEmitter::predicate_byte(const Item& item, std::size_t i) const {
-  if (item.in_slots[i] != kNoSlot) return slot_place(item.in_slots[i]);
-  return at(kFrame,
-            std::int64_t{plan_.registers()[item.operation->in[i]].offset} + strip_ * (lanes_ / 8));
+  const int first = strip_ * (lanes_ / 8);
+  if (item.in_slots[i] != kNoSlot) {
+    Place place = slot_place(a_, item.in_slots[i]);
+    place.displacement += first;
+    return place;
+  }
+  return at(kFrame, std::int64_t{plan_.registers()[item.operation->in[i]].offset} + first);
 }
 
 Place StripEmitter::predicate_result(const Item& item) const {

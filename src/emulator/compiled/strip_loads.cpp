@@ -9,7 +9,8 @@
 namespace tilescope::emulator::compiled {
 namespace {
 
-constexpr std::size_t kFarApart = 100;  ///< items: their vectors would not stay in registers
+constexpr std::size_t kMostMaskedRuns = 3;  // of lanes that a mask each loads
+constexpr std::size_t kFarApart = 100;      ///< items: their vectors would not stay in registers
 
 bool are_apart(const std::int64_t* at_lane, int lanes, std::int64_t step) {
   for (int i = 1; i < lanes; ++i) {
@@ -23,7 +24,7 @@ bool are_apart(const std::int64_t* at_lane, int lanes, std::int64_t step) {
 Gpr StripEmitter::pointer(const Item& item) {
   const auto group = static_cast<std::size_t>(item.group);
   if (pointers_[group] >= 0) return static_cast<Gpr>(pointers_[group]);
-  a_.mov(rcx, slot_place(segment_.groups[group].pointer_slot), 8);
+  a_.mov(rcx, slot_place(a_, segment_.groups[group].pointer_slot), 8);
   return rcx;
 }
 
@@ -180,7 +181,10 @@ void StripEmitter::load_words(const Item& item, std::size_t element, int to) {
   const Gpr from = pointer(item);
   std::int64_t at_lane[16] = {};
   for (int i = 0; i < lanes_; ++i) at_lane[i] = displacement(item, element, strip_ * lanes_ + i);
-  if (load_run(to, from, at_lane, lanes_, 4) || load_two_runs(to, from, at_lane, lanes_, 4)) return;
+  if (load_run(to, from, at_lane, lanes_, 4) || load_two_runs(to, from, at_lane, lanes_, 4) ||
+      load_runs(to, from, at_lane, lanes_, 4)) {
+    return;
+  }
   load_four_words(to, from, at_lane);
   for (int part = 1; part < lanes_ / 4; ++part) {
     const std::int64_t* const four = at_lane + part * 4;
@@ -226,6 +230,34 @@ bool StripEmitter::load_two_runs(int to, Gpr pointer, const std::int64_t* at_lan
   return true;
 }
 
+/// With AVX-512: few runs of lanes that read neighbours, such as rows of a tile with its halo. Each
+/// is loaded under a mask.
+bool StripEmitter::load_runs(int to, Gpr pointer, const std::int64_t* at_lane, int lanes,
+                             int bytes) {
+  if (!a_.has_512()) return false;
+  std::vector<std::pair<std::int64_t, std::uint32_t>> runs;  // where lane 0 would be, and lanes
+  for (int lane = 0; lane < lanes; ++lane) {
+    const std::int64_t begin = at_lane[lane] - std::int64_t{lane} * bytes;
+    const auto same =
+        std::find_if(runs.begin(), runs.end(), [&](const auto& run) { return run.first == begin; });
+    const std::uint32_t bit = 1u << lane;
+    if (same != runs.end()) {
+      same->second |= bit;
+    } else if (runs.size() == kMostMaskedRuns) {
+      return false;
+    } else {
+      runs.emplace_back(begin, bit);
+    }
+  }
+  constexpr VectorCode longs{1, 1, 0, 1, 0x10, 1};
+  for (const auto& [begin, run_lanes] : runs) {
+    a_.mov_constant(rax, run_lanes);
+    a_.vector(kmovw_from, kMask, 0, rax);
+    a_.strip(masked(bytes == 8 ? longs : vmovups, kMask), to, 0, at(pointer, begin));
+  }
+  return true;
+}
+
 /// A mask register with the bits of the upper half of the lanes.
 int StripEmitter::upper_mask(int bytes) {
   const int mask = bytes == 8 ? kUpperLongs : kUpperWords;
@@ -244,7 +276,10 @@ void StripEmitter::load_longs(const Item& item, std::size_t element, int half, i
   for (int i = 0; i < lanes; ++i) {
     at_lane[i] = displacement(item, element, strip_ * lanes_ + half * lanes + i);
   }
-  if (load_run(to, from, at_lane, lanes, 8) || load_two_runs(to, from, at_lane, lanes, 8)) return;
+  if (load_run(to, from, at_lane, lanes, 8) || load_two_runs(to, from, at_lane, lanes, 8) ||
+      load_runs(to, from, at_lane, lanes, 8)) {
+    return;
+  }
   for (int part = 0; part < lanes / 2; ++part) {
     const int two = part == 0 ? to : kScratch;
     a_.strip(vmovq, two, 0, at(from, at_lane[part * 2]));

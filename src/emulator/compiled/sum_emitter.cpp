@@ -67,7 +67,7 @@ SummedAccess SumEmitter::access_of(const Item& item, std::size_t i) const {
                 : i == 0 ? AccessKind::async_store
                          : AccessKind::async_load;
   access.offset = item.operation->offset(i);
-  access.address_slot = group.address_slot;
+  access.address_place = group.address_slot == kNoSlot ? kNoSlot : a_.dense(group.address_slot);
   access.address = group.address;
   access.address_bytes = group.address_bytes;
   for (int lane = 0; lane < kWarpSize; ++lane) {
@@ -149,10 +149,10 @@ void SumEmitter::count_groups() {
 }
 
 void SumEmitter::load_low_bits(Gpr to, const SummedAccess& access, std::int64_t offset) {
-  if (access.address_slot == kNoSlot) {
+  if (access.address_place == kNoSlot) {
     a_.mov_constant(to, access.address);
   } else {
-    a_.mov(to, slot_place(access.address_slot), 4);
+    a_.mov(to, dense_place(access.address_place), 4);
   }
   a_.add_constant(to, static_cast<std::uint64_t>(offset), 4);
 }
@@ -206,7 +206,7 @@ void SumEmitter::load_address(const AccessGroup& group, std::int64_t offset) {
   if (group.address_slot == kNoSlot) {
     a_.mov_constant(rax, group.address);
   } else {
-    a_.mov(rax, slot_place(group.address_slot), group.address_bytes);
+    a_.mov(rax, slot_place(a_, group.address_slot), group.address_bytes);
   }
   a_.add_constant(rax, static_cast<std::uint64_t>(offset), group.address_bytes);
 }

@@ -9,7 +9,7 @@ namespace tilescope::emulator::compiled {
 namespace {
 
 constexpr std::uint32_t kTrials = 16;     // of the rounds of a region
-constexpr std::uint64_t kLeastTurns = 3;  // of each warp, in each on average
+constexpr std::uint64_t kLeastTurns = 2;  // of each warp, in each on average
 
 }  // namespace
 
@@ -19,14 +19,17 @@ bool TurnRounds::is_worth() const {
   return worth.times < kTrials || worth.turns >= kLeastTurns * worth.warps;
 }
 
-/// False where the warp is in another region, or at another barrier.
+/// False where the warp is in no region with rounds, or at another barrier.
 bool TurnRounds::add(Warp& warp, const CompiledRegion* beginning) {
   Rounds& rounds = state_.rounds;
   CompiledPause& pause = warp.pause();
   const bool begins = pause.region == nullptr;
   const auto* const region = begins ? beginning : static_cast<const CompiledRegion*>(pause.region);
-  if (region != region_) return false;
+  if (region == nullptr || region->rounds_entry == 0 || region->round_barrier != rounds.barrier) {
+    return false;
+  }
   RoundWarp& entry = warps_[warp.index()];
+  entry.region = region;
   if (begins) {
     if (!warp.begins()) return false;
     if (pause.numbers.size() < region->slots) pause.numbers.resize(region->slots);
@@ -43,13 +46,13 @@ bool TurnRounds::add(Warp& warp, const CompiledRegion* beginning) {
     if (!warp.may_resume()) rounds.waiting |= entry.bit;
   }
   entry.spins = warp.spins();
-  entry.slots = pause.numbers.data();
+  entry.slots = pause.numbers.data() + kSlotsBefore;
   entry.turn = &warp.turn();
   rounds.live |= entry.bit;
   return true;
 }
 
-/// True where all live warps are in one region, at its begin or a barrier, and some can go on.
+/// True where all live warps are at the begin of a region or at a barrier, and some can go on.
 bool TurnRounds::begin(Block& block, std::uint64_t first_place,
                        std::span<const CompiledRegion* const> beginnings) {
   const LaunchState& launch = block.launch();
@@ -79,7 +82,7 @@ bool TurnRounds::begin(Block& block, std::uint64_t first_place,
 void TurnRounds::stay(Warp& warp, const RoundWarp& entry) {
   if (entry.exit == 0) return;
   const CodeFunction& function = *warp.running_frame().function;
-  const CompiledExit& at = region_->exits[entry.exit].place;
+  const CompiledExit& at = entry.region->exits[entry.exit].place;
   warp.begin_late();
   if (at.spins) {
     warp.stay_in_loop(at.block, entry.spins);
@@ -95,7 +98,7 @@ bool TurnRounds::end_warp(Block& block, std::uint64_t exit) {
   Rounds& rounds = state_.rounds;
   const RoundWarp& entry = *rounds.current;
   Warp& warp = block.warps()[static_cast<std::size_t>(&entry - warps_.data())];
-  if (region_->exits[exit].kind != ExitKind::ends || rounds.waiting != 0 ||
+  if (entry.region->exits[exit].kind != ExitKind::ends || rounds.waiting != 0 ||
       !block.ends_unnoticed() || !warp.has_first_path()) {
     return false;
   }
@@ -124,7 +127,7 @@ void TurnRounds::end(Block& block, const RoundWarp* left, std::uint64_t last_com
     Warp& warp = block.warps()[i];
     stay(warp, entry);
     if (&entry == left) warp.begin_late();
-    warp.pause().region = &entry == left || entry.exit == 0 ? nullptr : region_;
+    warp.pause().region = &entry == left || entry.exit == 0 ? nullptr : entry.region;
     warp.pause().exit = entry.exit;
   }
   if (ended_ != 0) block.count_ended_warps(ended_);
@@ -172,6 +175,7 @@ TurnRounds::End TurnRounds::run(Block& block, const CompiledRegion& region,
   const RoundWarp* const left = result.exit != 0 ? rounds.current : nullptr;
   if (left != nullptr) {
     result.warp = static_cast<std::size_t>(left - warps_.data());
+    result.region = left->region;
     bind_context(state_);
   }
   end(block, left, rounds.completions - completions);

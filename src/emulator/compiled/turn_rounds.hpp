@@ -1,7 +1,7 @@
-// Blocks all of whose warps are in one region, at its begin, at barriers or in loops that may wait
-// for others: compiled code gives the turn from one warp to the next by itself (round_emitter.cpp).
-// Meanwhile nothing but CompiledState says where each is; the block and its warps hear of it when
-// the rounds are over.
+// Blocks all of whose warps are in regions with rounds, at their begin, at barriers or in loops
+// that may wait for others: compiled code gives the turn from one warp to the next by itself
+// (round_emitter.cpp). Meanwhile nothing but CompiledState says where each is; the block and its
+// warps hear of it when the rounds are over.
 #pragma once
 
 #include <array>
@@ -30,14 +30,14 @@ class TurnRounds {
     bool idle = true;         ///< no warp has ended in the last round
     std::int64_t instructions = 0;
   };
-  /// A round of the block begins: runs it and further ones in this region. `first_place`:
-  /// CompiledState::place of the first warp; `beginnings`: by warp, the region that fits it where
-  /// it begins; null: none does.
+  /// A round of the block begins: runs it and further ones. `region`: that of the first warp;
+  /// `first_place`: CompiledState::place of it; `beginnings`: by warp, the region that fits it
+  /// where it begins; null: none does.
   End run(Block& block, const CompiledRegion& region, std::uint64_t first_place,
           std::span<const CompiledRegion* const> beginnings);
 
  private:
-  /// Whether rounds of a region pay for their begin and end.
+  /// Whether rounds that begin in a region pay for their begin and end.
   struct Worth {
     std::uint32_t times = 0;
     std::uint64_t warps = 0, turns = 0;
@@ -51,7 +51,7 @@ class TurnRounds {
   bool is_worth() const;
 
   CompiledState& state_;
-  const CompiledRegion* region_ = nullptr;
+  const CompiledRegion* region_ = nullptr;  ///< of the first warp
   std::array<RoundWarp, 32> warps_;
   std::uint32_t begun_ = 0, ended_ = 0;
   std::uint64_t whole_ = 0;   ///< rounds in which no warp has left the region

@@ -184,10 +184,16 @@ void VectorCache::load(const Item& item, std::size_t i, int half, int number) {
     return;
   }
   const unsigned width = plan_.registers()[reg].width;
-  a_.strip(width == 8 ? vpbroadcastq : vpbroadcastd, number, 0, slot_place(slot));
+  const int first = strip_ * lanes_ + half * (lanes_ / 2);
+  if (const std::optional<std::uint64_t> known = item.in_numbers[i]) {
+    LaneShape lanes = shapes_[item.in_shapes[i]];
+    for (std::uint64_t& lane : lanes) lane += *known;
+    a_.strip(vmovups, number, 0, differences(a_, lanes, width, first));
+    return;
+  }
+  a_.strip(width == 8 ? vpbroadcastq : vpbroadcastd, number, 0, slot_place(a_, slot));
   if (item.in_shapes[i] == kUniform) return;
-  const Place more =
-      differences(a_, shapes_[item.in_shapes[i]], width, strip_ * lanes_ + half * (lanes_ / 2));
+  const Place more = differences(a_, shapes_[item.in_shapes[i]], width, first);
   a_.strip(width == 8 ? vpaddq : vpaddd, number, number, more);
 }
 
@@ -255,7 +261,7 @@ void store_running(Assembler& assembler, int vector, Place place, int first, boo
 
 void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const LaneShape* shape,
                  bool masked) {
-  const Place number = slot_place(slot);
+  const Place number = slot_place(assembler, slot);
   if (reg.width == 0) {
     assembler.mov(rax, number, 4);
     if (masked) {
