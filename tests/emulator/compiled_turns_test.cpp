@@ -49,7 +49,8 @@ together{0}:
                      round);
 }
 
-/// Some lanes of the second warp go round three times, as the first does, the others twice.
+/// Some lanes of the second warp go round three times, as the first does, the others twice. The
+/// last warp has no code for the loop behind.
 constexpr std::string_view kTile = R"(  mov.u32 %r9, %r1;
   mov.u32 %r10, 0;
 tile:
@@ -60,6 +61,15 @@ tile:
   setp.lt.u32 %p2, %r9, 230;
   @%p2 bra tile;
   mad.lo.u32 %r10, %r10, 1000000, %r2;
+  setp.ge.u32 %p3, %r1, 64;
+  @%p3 bra behind;
+  and.b32 %r9, %r2, 3;
+loop:
+  add.u32 %r10, %r10, 5000000;
+  add.u32 %r9, %r9, 1;
+  setp.lt.u32 %p2, %r9, 5;
+  @%p2 bra loop;
+behind:
 )";
 
 /// Every thread takes a number in each round.

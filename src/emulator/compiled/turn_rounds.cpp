@@ -9,14 +9,17 @@ namespace tilescope::emulator::compiled {
 namespace {
 
 constexpr std::uint32_t kTrials = 16;     // of the rounds of a region
-constexpr std::uint64_t kLeastTurns = 2;  // of each warp, in each on average
+constexpr std::uint32_t kRetrial = 4;     // blocks without rounds before a further one
+constexpr std::uint64_t kLeastTurns = 3;  // of two warps, in each on average
 
 }  // namespace
 
-bool TurnRounds::is_worth() const {
+/// Blocks at the edges of a grid, such as the first ones, may be unlike all others.
+bool TurnRounds::is_worth() {
   if (worth_.size() <= region_->number) return true;
-  const Worth& worth = worth_[region_->number];
-  return worth.times < kTrials || worth.turns >= kLeastTurns * worth.warps;
+  Worth& worth = worth_[region_->number];
+  return worth.times < kTrials || 2 * worth.turns >= kLeastTurns * worth.warps ||
+         ++worth.refused % kRetrial == 0;
 }
 
 /// False where the warp is in no region with rounds, or at another barrier.
@@ -120,6 +123,9 @@ void TurnRounds::end(Block& block, const RoundWarp* left, std::uint64_t last_com
   ++worth.times;
   worth.warps += warps;
   worth.turns += whole_ * warps;
+  if (worth.times == 2 * kTrials) {  // older ones count less
+    worth = {kTrials, worth.refused, worth.warps / 2, worth.turns / 2};
+  }
   rounds.current = nullptr;
   for (std::uint32_t rest = rounds.live; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(rest));

@@ -40,6 +40,7 @@ class TurnRounds {
   /// Whether rounds that begin in a region pay for their begin and end.
   struct Worth {
     std::uint32_t times = 0;
+    std::uint32_t refused = 0;  ///< blocks that have had none
     std::uint64_t warps = 0, turns = 0;
   };
   bool begin(Block& block, std::uint64_t first_place,
@@ -48,7 +49,7 @@ class TurnRounds {
   bool end_warp(Block& block, std::uint64_t exit);
   void stay(Warp& warp, const RoundWarp& entry);
   void end(Block& block, const RoundWarp* left, std::uint64_t last_completions);
-  bool is_worth() const;
+  bool is_worth();
 
   CompiledState& state_;
   const CompiledRegion* region_ = nullptr;  ///< of the first warp
