@@ -249,6 +249,8 @@ class Assembler {
 
   /// Numbers from 0 on in the order in which they are first asked for.
   int dense(int number);
+  /// One more of them, for which nobody else asks.
+  int fresh_dense() { return next_dense_++; }
   /// How many of them there are.
   int dense_numbers() const { return next_dense_; }
 

@@ -20,7 +20,6 @@ struct AccessBounds {
   std::uint64_t to_host = 0;            ///< to be added to an address
   std::uint64_t read = 0, written = 0;  ///< as in TouchedBytes::MarkAddresses, where there are any
   std::uint32_t region = TouchedBytes::kNowhere;  ///< of TouchedBytes
-  std::uint64_t last = 0;  ///< the host's address of the last access, where code fetches ahead
 };
 
 struct CompiledRegion;

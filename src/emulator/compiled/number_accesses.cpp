@@ -85,8 +85,8 @@ void NumberEmitter::fetch(const AccessGroup& group) {
   }
 }
 
-/// The warp of the next block mostly accesses what lies as far from this access as this one from
-/// the last: a neighbouring piece of rows, where the CPU sees no stream.
+/// A warp of the next block, or in the next round, mostly accesses what lies as far from this
+/// access as this one from its last: a neighbouring piece of rows, where the CPU sees no stream.
 void NumberEmitter::fetch_ahead(const AccessGroup& group) {
   // Of each line only its end is asked for, as pieces follow each other upwards.
   std::vector<std::int64_t> ends;
@@ -103,9 +103,10 @@ void NumberEmitter::fetch_ahead(const AccessGroup& group) {
     for (std::int64_t at = begin + kCacheLine; at < end; at += kCacheLine) ends.push_back(at - 1);
     ends.push_back(end - 1);
   }
+  const Place last = dense_place(a_.fresh_dense());
   a_.mov(rcx, rax, 8);
-  a_.subtract(rcx, bound(group, offsetof(AccessBounds, last)), 8);
-  a_.store(bound(group, offsetof(AccessBounds, last)), rax, 8);
+  a_.subtract(rcx, last, 8);
+  a_.store(last, rax, 8);
   for (const std::int64_t end : ends) {
     const Place line = at(rax, end, rcx, 1);
     group.stored ? a_.prefetch_written(line) : a_.prefetch(line);

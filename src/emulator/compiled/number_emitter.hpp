@@ -4,7 +4,6 @@
 
 #include "emulator/compiled/assembler.hpp"
 #include "emulator/compiled/compiled_state.hpp"
-#include "emulator/compiled/region.hpp"
 #include "emulator/compiled/segment.hpp"
 
 namespace tilescope::emulator::compiled {
@@ -12,13 +11,14 @@ namespace tilescope::emulator::compiled {
 class NumberEmitter {
  public:
   /// Where a check fails the code jumps to `give_up`, where lanes give different results of
-  /// Item::one_for_all to `parted`.
-  NumberEmitter(Assembler& assembler, const FunctionPlan& plan, const Region& region,
-                const Segment& segment, Label give_up, Label parted)
+  /// Item::one_for_all to `parted`. `fetches_ahead`: the warp will come back, and access what lies
+  /// as far away as this time.
+  NumberEmitter(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
+                bool fetches_ahead, const Segment& segment, Label give_up, Label parted)
       : a_(assembler),
         plan_(plan),
-        shapes_(region.shapes),
-        fetches_ahead_(region.of_warp),
+        shapes_(shapes),
+        fetches_ahead_(fetches_ahead),
         segment_(segment),
         give_up_(give_up),
         parted_(parted) {}

@@ -123,13 +123,22 @@ void RegionEmitter::body(std::uint32_t b, std::uint32_t from) {
   }
 }
 
+/// The block lies in a loop in which each round ends the warp's turn.
+bool RegionEmitter::may_wait_in_loop(std::uint32_t b) const {
+  return std::any_of(region_.blocks.begin(), region_.blocks.end(), [&](std::uint32_t latch) {
+    const CodeBlock& block = plan_.blocks()[latch];
+    return block.spin && block.target <= b && b <= latch;
+  });
+}
+
 /// `before`, `stale`: before the segment; the first only where the block has a masked part.
 void RegionEmitter::segment(Segment&& segment, std::uint32_t b, KnownFacts&& before,
                             Numbers&& stale) {
   const Label give_up = a_.label(), parted = a_.label();
   // The emitter and the segment are used once more, behind the blocks.
   const auto kept = std::make_shared<const Segment>(std::move(segment));
-  const auto numbers = std::make_shared<NumberEmitter>(a_, plan_, region_, *kept, give_up, parted);
+  const auto numbers = std::make_shared<NumberEmitter>(
+      a_, plan_, region_.shapes, region_.of_warp || may_wait_in_loop(b), *kept, give_up, parted);
   numbers->emit();
   std::shared_ptr<SumEmitter> sums;
   if (watch_ == AccessWatch::sums) {

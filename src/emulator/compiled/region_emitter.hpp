@@ -103,6 +103,7 @@ class RegionEmitter {
                  const std::map<std::uint32_t, Label>& labels);
   void begin_masked(const MaskedPart* part);
   bool is_kept(std::uint32_t reg) const { return masked_ != nullptr && masked_->kept.has(reg); }
+  bool may_wait_in_loop(std::uint32_t b) const;
   void segment(Segment&& segment, std::uint32_t b, KnownFacts&& before, Numbers&& stale);
   void end(std::uint32_t b, const RegisterSet& live);
   void load_predicate(std::uint32_t offset);

@@ -14,12 +14,13 @@ constexpr std::uint64_t kLeastTurns = 3;  // of two warps, in each on average
 
 }  // namespace
 
-/// Blocks at the edges of a grid, such as the first ones, may be unlike all others.
-bool TurnRounds::is_worth() {
+/// Blocks at the edges of a grid, such as the first ones, may be unlike all others, so blocks that
+/// begin are tried again.
+bool TurnRounds::is_worth(bool begins) {
   if (worth_.size() <= region_->number) return true;
   Worth& worth = worth_[region_->number];
   return worth.times < kTrials || 2 * worth.turns >= kLeastTurns * worth.warps ||
-         ++worth.refused % kRetrial == 0;
+         (begins && ++worth.refused % kRetrial == 0);
 }
 
 /// False where the warp is in no region with rounds, or at another barrier.
@@ -60,8 +61,8 @@ bool TurnRounds::begin(Block& block, std::uint64_t first_place,
                        std::span<const CompiledRegion* const> beginnings) {
   const LaunchState& launch = block.launch();
   std::vector<Warp>& warps = block.warps();
-  if (!is_worth() || warps.size() > warps_.size() || (state_.context->events & kOrder) != 0 ||
-      launch.setup().options.max_instructions != 0) {
+  if (!is_worth(warps[0].begins()) || warps.size() > warps_.size() ||
+      (state_.context->events & kOrder) != 0 || launch.setup().options.max_instructions != 0) {
     return false;
   }
   Rounds& rounds = state_.rounds;

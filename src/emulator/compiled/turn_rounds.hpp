@@ -49,7 +49,7 @@ class TurnRounds {
   bool end_warp(Block& block, std::uint64_t exit);
   void stay(Warp& warp, const RoundWarp& entry);
   void end(Block& block, const RoundWarp* left, std::uint64_t last_completions);
-  bool is_worth();
+  bool is_worth(bool begins);
 
   CompiledState& state_;
   const CompiledRegion* region_ = nullptr;  ///< of the first warp
