@@ -8,7 +8,7 @@ namespace {
 constexpr int kMostRounds = 8;  // of a loop that have copies
 constexpr int kAccessCost = 8;  // of an access by the interpreter, beside that of a vector
 // Where compiling must pay:
-constexpr int kLeastGain = 12;           // which is half of what is possible, too
+constexpr int kLeastGain = 40;           // which is half of what is possible, too
 constexpr std::size_t kMostCode = 2500;  // instructions for all warps: their code is to stay near
 
 Facts facts_behind(const FunctionPlan& plan, const Region& region, const FactRules& rules,
