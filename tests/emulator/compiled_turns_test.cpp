@@ -72,6 +72,17 @@ loop:
 behind:
 )";
 
+/// In block b the lanes below b go another way than the others: their warp leaves compiled code,
+/// while the other warps wait in theirs.
+constexpr std::string_view kBothSides = R"(  setp.ge.u32 %p1, %r1, %r2;
+  @%p1 bra above;
+  add.u32 %r7, %r7, 10000000;
+  bra.uni met;
+above:
+  add.u32 %r7, %r7, 30000000;
+met:
+)";
+
 /// Every thread takes a number in each round.
 std::string turns(Barriers way) {
   std::string text = std::string(kHeader) + std::string(kBegin);
@@ -97,6 +108,7 @@ again:
         "  mad.lo.u32 %r7, %r8, 65536, %r7;\n";
     if (way == Barriers::parting) text += parts(round);
     if (way == Barriers::of_warps) text += "  add.u32 %r7, %r7, %r10;\n";
+    if (way == Barriers::of_warps && round == 3) text += kBothSides;
     text += "  st.global.u32 [%rd3], %r7;\n  add.u64 %rd3, %rd3, 4;\n";
     if (way == Barriers::leaving && round == 2) {
       text += "  setp.ge.u32 %p1, %r1, 64;\n  @%p1 bra done;\n";
