@@ -72,7 +72,6 @@ void NumberEmitter::emit() {
 void NumberEmitter::number(const Item& item) {
   const unsigned width = plan_.registers()[item.operation->out[0]].width;
   if (item.known) {
-    if (holds(item.out_slots[0], held_bytes_)) held_ = kNoSlot;
     if (item.silent) return;
     return a_.store_constant(slot_place(a_, item.out_slots[0]), *item.known, std::max(width, 4u));
   }
