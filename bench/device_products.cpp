@@ -1,6 +1,7 @@
 // Products whose operands lie in the GPU's memory, through the library's public calls, beside
 // cuBLAS on the same stream: time on the device, time of a call on the host, as one node of a CUDA
-// graph, and what a launch queues. Usage: device_products [SECONDS [MxNxK ...]]
+// graph, and what a launch queues. Usage: device_products [SECONDS [MxNxK[,MxNxK...] ...]]
+// Shapes with commas between them are multiplied in turns, each in the time of one product.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <tilescope/gemm.hpp>
 #include <vector>
 
+#include "base/text.hpp"
 #include "device/cuda/cuda_module.hpp"
 #include "operations/gemm/ladder/cublas_run.hpp"
 #include "operations/numerics/conversion.hpp"
@@ -101,7 +103,7 @@ double call_us(Device& device, const std::function<void()>& call) {
 
 /// Microseconds on the device of one run among many, all queued before the first starts.
 double device_us(Device& device, const Stream& stream, const Buffer& scratch,
-                 const std::function<void(int)>& run) {
+                 const std::function<void()>& run) {
   constexpr int runs = 24, rounds = 7;
   const Event before = device.create_event(), after = device.create_event();
   std::vector<double> times;
@@ -110,7 +112,7 @@ double device_us(Device& device, const Stream& stream, const Buffer& scratch,
     // Writes that last longer than the host needs to queue the runs.
     for (int i = 0; i < 4; ++i) device.fill(scratch.address(), 0, scratch.bytes(), stream);
     device.record(before, stream);
-    for (int i = 0; i < runs; ++i) run(i);
+    for (int i = 0; i < runs; ++i) run();
     device.record(after, stream);
     times.push_back(1e3 * device.elapsed_ms(before, after) / runs);
   }
@@ -161,40 +163,57 @@ class Contest {
                "cuBLAS", "kernels", "fills", "copies", "graph");
   }
 
-  void hold(const Product& product) {
-    const Operands ours(*device_, product, 1), theirs(*device_, product, 1);
-    const PreparedGemm prepared(*device_, ours.a_view, ours.b_view, ours.c_view,
-                                {.precision = product.precision});
-    const operations::GemmProblem problem = operations::dense_problem(
-        product.shape, product.precision, type_of(product.precision), type_of(product.precision));
-    operations::CublasGemm cublas(*device_, problem);
-    const operations::GemmAddresses at = theirs.addresses();
-    cublas.choose_fastest({&at, 1});
-
-    const auto launch = [&] { prepared.launch(stream_); };
-    const auto call = [&] {
-      gemm_(ours.a_view, ours.b_view, ours.c_view, {.precision = product.precision}, stream_);
+  /// Products in turns; times are those of one on average.
+  void hold(const std::vector<MatmulShape>& shapes, Precision precision) {
+    std::vector<std::unique_ptr<Entry>> entries;
+    for (const MatmulShape& shape : shapes) {
+      entries.push_back(std::make_unique<Entry>(*device_, Product{shape, precision}));
+    }
+    const auto each = [&](auto&& run) {
+      return [&entries, run] {
+        for (const auto& entry : entries) run(*entry);
+      };
     };
-    const auto peer = [&] { cublas.run(at, stream_); };
+    const auto launch = each([&](const Entry& entry) { entry.prepared.launch(stream_); });
+    const auto call = each([&](const Entry& entry) {
+      gemm_(entry.ours.a_view, entry.ours.b_view, entry.ours.c_view, {.precision = precision},
+            stream_);
+    });
+    const auto peer = each([&](Entry& entry) { entry.cublas.run(entry.at, stream_); });
+    const auto results = [&] {
+      std::vector<std::vector<std::byte>> all;
+      for (const auto& entry : entries) all.push_back(entry->ours.result(*device_));
+      return all;
+    };
     launch();
-    const std::vector<std::byte> result = ours.result(*device_);
-    device_->fill(ours.c.address(), 0xFF, ours.c.bytes());
+    const auto expected = results();
+    for (const auto& entry : entries) {
+      device_->fill(entry->ours.c.address(), 0xFF, entry->ours.c.bytes());
+    }
     const testing::StreamGraph graph(stream_, launch);
     graph.launch(stream_);
-    const bool replayed = ours.result(*device_) == result;
+    const bool replayed = results() == expected;
     call();
-    const bool called = ours.result(*device_) == result;
+    const bool called = results() == expected;
 
-    const double own_us = device_us(*device_, stream_, scratch_, [&](int) { launch(); });
-    const double peer_us = device_us(*device_, stream_, scratch_, [&](int) { peer(); });
-    const double own_again = device_us(*device_, stream_, scratch_, [&](int) { launch(); });
+    const auto products = static_cast<double>(entries.size());
+    const double own_us = device_us(*device_, stream_, scratch_, launch) / products;
+    const double peer_us = device_us(*device_, stream_, scratch_, peer) / products;
+    const double own_again = device_us(*device_, stream_, scratch_, launch) / products;
     const double best = std::min(own_us, own_again);
+    std::string text, variant;
+    for (const auto& entry : entries) {
+      const std::string_view separator = text.empty() ? "" : ", ";
+      text += fmt::format("{}{}", separator, shape_text(entry->shape));
+      const std::string& name = entry->prepared.report().variant;
+      if (variant.find(name) == std::string::npos) variant += fmt::format("{}{}", separator, name);
+    }
     fmt::print(
         "{:<22} {:<9} {:<16} {:>9.2f} {:>9.2f} {:>6.3f} {:>8.2f} {:>8.2f} {:>8.2f} {:>6} {:>5} "
         "{:>5} {}\n",
-        shape_text(product.shape), name_of(product.precision), prepared.report().variant, best,
-        peer_us, peer_us / best, call_us(*device_, launch), call_us(*device_, call),
-        call_us(*device_, peer), graph.count(CU_GRAPH_NODE_TYPE_KERNEL),
+        text, name_of(precision), variant, best, peer_us, peer_us / best,
+        call_us(*device_, launch) / products, call_us(*device_, call) / products,
+        call_us(*device_, peer) / products, graph.count(CU_GRAPH_NODE_TYPE_KERNEL),
         graph.count(CU_GRAPH_NODE_TYPE_MEMSET), graph.count(CU_GRAPH_NODE_TYPE_MEMCPY),
         replayed && called ? "same bits" : "WRONG");
     std::fflush(stdout);
@@ -204,6 +223,27 @@ class Contest {
   bool is_right() const { return is_right_; }
 
  private:
+  /// A product, ours and cuBLAS's.
+  struct Entry {
+    MatmulShape shape;
+    Operands ours, theirs;
+    PreparedGemm prepared;
+    operations::CublasGemm cublas;
+    operations::GemmAddresses at;
+
+    Entry(Device& device, const Product& product)
+        : shape(product.shape),
+          ours(device, product, 1),
+          theirs(device, product, 1),
+          prepared(device, ours.a_view, ours.b_view, ours.c_view, {.precision = product.precision}),
+          cublas(device,
+                 operations::dense_problem(product.shape, product.precision,
+                                           type_of(product.precision), type_of(product.precision))),
+          at(theirs.addresses()) {
+      cublas.choose_fastest({&at, 1});
+    }
+  };
+
   std::shared_ptr<Device> device_;
   Stream stream_;
   Buffer scratch_;
@@ -211,23 +251,28 @@ class Contest {
   bool is_right_ = true;
 };
 
-MatmulShape parsed_shape(const char* text) {
-  MatmulShape shape;
-  if (std::sscanf(text, "%" SCNd64 "x%" SCNd64 "x%" SCNd64, &shape.m, &shape.n, &shape.k) != 3) {
-    throw Error(ErrorKind::usage, fmt::format("expected MxNxK, got \"{}\"", text));
+/// "64x48x32", or several with commas between them.
+std::vector<MatmulShape> parsed_shapes(const std::string& text) {
+  std::vector<MatmulShape> shapes;
+  for (const std::string_view one : split(text, ',')) {
+    MatmulShape& shape = shapes.emplace_back();
+    if (std::sscanf(std::string(one).c_str(), "%" SCNd64 "x%" SCNd64 "x%" SCNd64, &shape.m,
+                    &shape.n, &shape.k) != 3) {
+      throw Error(ErrorKind::usage, fmt::format("expected MxNxK, got \"{}\"", one));
+    }
   }
-  return shape;
+  return shapes;
 }
 
-int run(double seconds, const std::vector<MatmulShape>& shapes) {
+int run(double seconds, const std::vector<std::vector<MatmulShape>>& rows) {
   const auto start = Clock::now();
   Contest contest(Device::open("cuda"));
   constexpr Precision precisions[] = {Precision::fp32, Precision::fp32_fast, Precision::tf32,
                                       Precision::bf16, Precision::fp16};
-  for (const MatmulShape& shape : shapes) {
+  for (const std::vector<MatmulShape>& shapes : rows) {
     for (const Precision precision : precisions) {
       if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
-      contest.hold({shape, precision});
+      contest.hold(shapes, precision);
     }
   }
   return contest.is_right() ? 0 : 1;
@@ -238,13 +283,13 @@ int run(double seconds, const std::vector<MatmulShape>& shapes) {
 
 int main(int argc, char** argv) {
   try {
-    std::vector<tilescope::MatmulShape> shapes;
-    for (int i = 2; i < argc; ++i) shapes.push_back(tilescope::parsed_shape(argv[i]));
-    if (shapes.empty()) {
-      shapes = {{64, 64, 64},      {1024, 1024, 1024}, {4096, 4096, 4096},
-                {1000, 999, 1001}, {16, 8192, 8192},   {8192, 8192, 8192}};
+    std::vector<std::vector<tilescope::MatmulShape>> rows;
+    for (int i = 2; i < argc; ++i) rows.push_back(tilescope::parsed_shapes(argv[i]));
+    if (rows.empty()) {
+      rows = {{{64, 64, 64}},      {{1024, 1024, 1024}}, {{4096, 4096, 4096}},
+              {{1000, 999, 1001}}, {{16, 8192, 8192}},   {{8192, 8192, 8192}}};
     }
-    return tilescope::run(argc > 1 ? std::atof(argv[1]) : 1e9, shapes);
+    return tilescope::run(argc > 1 ? std::atof(argv[1]) : 1e9, rows);
   } catch (const tilescope::Error& error) {
     fmt::print(stderr, "device_products: {}\n", error.what());
     return error.exit_code();

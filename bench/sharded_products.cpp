@@ -8,7 +8,8 @@
 // FIRST:GROWTH:WIDEST:ENGINES:AWAITS: the first panel is one of FIRST parts of the columns, each
 // next is GROWTH times as wide, at most one of WIDEST parts, rows come from another GPU in ENGINES
 // copies at once, and with 1 one launch waits for panels where its kernel can. Today's is
-// 8:1:8:1:1.
+// 8:1:8:1:1. Rows for what is left without any exchange, where each GPU has all of B: each GPU's
+// part while the others rest, and all parts at once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <optional>
+#include <span>
 #include <tilescope/gemm.hpp>
 #include <tilescope/pinned.hpp>
 #include <tilescope/sharded.hpp>
@@ -102,11 +105,12 @@ struct Operands {
       c.push_back(memory.emplace_back(*devices[i], type, size, rows[i], nullptr).view);
     }
   }
+  const Buffer& c_of(std::size_t device) const { return memory[3 * device + 2].memory; }
   /// C's bytes, in the order of its rows.
   std::vector<std::byte> result(const Devices& devices) const {
     std::vector<std::byte> all;
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      const Buffer& shard = memory[3 * i + 2].memory;
+      const Buffer& shard = c_of(i);
       const std::size_t before = all.size();
       all.resize(before + shard.bytes());
       devices[i]->synchronize();
@@ -123,7 +127,8 @@ double median(std::vector<double> values) {
 }
 
 /// Milliseconds of one of several launches in a row, on the device that takes longest.
-double milliseconds(const Devices& devices, const std::vector<Stream>& streams, double expected_ms,
+double milliseconds(std::span<const std::shared_ptr<Device>> devices,
+                    std::span<const Stream> streams, double expected_ms,
                     const std::function<void()>& launch) {
   const int launches = std::clamp(static_cast<int>(60.0 / expected_ms), 2, 20);
   std::vector<Event> before, after;
@@ -172,6 +177,55 @@ struct Contender {
   bool has_the_bits = true;
 };
 
+/// Each device's rows of C by a product of its own, with all of B on each.
+class PartsAlone {
+ public:
+  PartsAlone(const Devices& devices, const Operands& shards, DataType type, std::int64_t size,
+             const MatmulOptions& options)
+      : devices_(devices) {
+    const RandomBytes values(type, 2);
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const Rows& b = b_.emplace_back(*devices[i], type, size, Range{0, size}, &values);
+      parts_.push_back(
+          std::make_unique<PreparedGemm>(*devices[i], shards.a[i], b.view, shards.c[i], options));
+    }
+  }
+  void launch(const std::vector<Stream>& streams) const {
+    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i]->launch(streams[i]);
+  }
+  void time(const std::vector<Stream>& streams, double expected_ms) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      alone_.resize(parts_.size());
+      alone_[i].push_back(milliseconds({&devices_[i], 1}, {&streams[i], 1}, expected_ms,
+                                       [&] { parts_[i]->launch(streams[i]); }));
+    }
+    at_once_.push_back(milliseconds(devices_, streams, expected_ms, [&] { launch(streams); }));
+  }
+  /// Prints a row for each device, and one for all at once, beside one GPU's time for the whole.
+  void print(Precision precision, std::int64_t size, double one_ms, bool has_the_bits) const {
+    const auto row = [&](const std::string& name, const std::vector<double>& times,
+                         std::string_view bits) {
+      const double ms = median(times);
+      fmt::print("| {} | {} | {} | {:.3f} | {:.3f} ({:.3f} to {:.3f}) | | {:.3f} | | | | {} |\n",
+                 name_of(precision), size, name, one_ms, ms,
+                 *std::min_element(times.begin(), times.end()),
+                 *std::max_element(times.begin(), times.end()), one_ms / ms, bits);
+    };
+    for (std::size_t i = 0; i < alone_.size(); ++i) {
+      row(fmt::format("part {} alone", i), alone_[i], "");
+    }
+    row("all parts, B there", at_once_, has_the_bits ? "same" : "OTHER");
+    std::fflush(stdout);
+  }
+
+ private:
+  const Devices& devices_;
+  std::vector<Rows> b_;
+  std::vector<std::unique_ptr<PreparedGemm>> parts_;
+  std::vector<std::vector<double>> alone_;
+  std::vector<double> at_once_;
+};
+
 /// Prints a row for a square product of this size, or one for each plan; returns whether the bits
 /// are those of one GPU.
 bool hold(const Devices& devices, Precision precision, std::int64_t size, const Plans& plans = {}) {
@@ -207,14 +261,20 @@ bool hold(const Devices& devices, Precision precision, std::int64_t size, const 
     contenders.push_back({" " + text + (product.awaits_columns() ? ", one launch" : ""),
                           product.report(), [&] { product.launch(streams); }});
   }
-  for (Contender& contender : contenders) {
+  const auto gives_the_bits = [&](const std::function<void()>& launch) {
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      const Buffer& c = shards.memory[3 * i + 2].memory;
+      const Buffer& c = shards.c_of(i);
       devices[i]->fill(c.address(), 0xff, c.bytes());
     }
-    contender.launch();
-    contender.has_the_bits = shards.result(devices) == expected_bits;
+    launch();
+    return shards.result(devices) == expected_bits;
+  };
+  for (Contender& contender : contenders) {
+    contender.has_the_bits = gives_the_bits(contender.launch);
   }
+  std::optional<PartsAlone> parts;
+  if (!plans.empty()) parts.emplace(devices, shards, type, size, options);
+  const bool parts_have_the_bits = !parts || gives_the_bits([&] { parts->launch(streams); });
   // In turns: GPUs that have worked for longer run at lower clocks.
   constexpr int turns = 7;
   std::vector<double> one_times;
@@ -224,9 +284,11 @@ bool hold(const Devices& devices, Precision precision, std::int64_t size, const 
     for (Contender& contender : contenders) {
       contender.times.push_back(milliseconds(devices, streams, expected, contender.launch));
     }
+    if (parts) parts->time(streams, expected);
   }
   const double one_ms = median(one_times);
-  bool is_same = true;
+  if (parts) parts->print(precision, size, one_ms, parts_have_the_bits);
+  bool is_same = parts_have_the_bits;
   for (const auto& [plan, report, launch, times, has_the_bits] : contenders) {
     const double many_ms = median(times);
     fmt::print(

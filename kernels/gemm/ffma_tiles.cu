@@ -24,6 +24,7 @@
 // Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
 #include "epilogue.cuh"
 #include "ffma_copies.cuh"
+#include "grid_order.cuh"
 #include "prefetch.cuh"
 #include "run_condition.cuh"
 
@@ -48,9 +49,6 @@ template <int count>
 __device__ inline void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
 }
-
-// An operand may be a copy that the kernel before this one is still writing.
-__device__ inline void wait_for_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // A barrier of the warps that multiply.
 __device__ inline void synchronise_warps() {
@@ -236,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
     if (passes_registers) give_registers<registers_to_copy>();
     const int thread = threadIdx.x - 32 * warps;
     if (thread < copying_threads) {
-      wait_for_previous();
+      await_previous_grid();
       copier.fill_all(thread);
     }
     return;
@@ -302,8 +300,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
     }
   }
 
-  // The kernel that adds up the splits may be started: it waits for this one's end.
-  asm volatile("griddepcontrol.launch_dependents;");
+  let_next_grid_begin();
   // From here on the buffers are memory like any other: every copy into them has been waited for.
   synchronise_warps();
   if (SLICES > 1) {

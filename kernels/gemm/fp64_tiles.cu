@@ -25,6 +25,7 @@
 //         batch one after the other, in x, the parts of k in y; the bytes of STAGES stages.
 #include "fp64_fragments.cuh"
 #include "fragment_store.cuh"
+#include "grid_order.cuh"
 #include "prefetch.cuh"
 #include "tile_order.cuh"
 #include "warp_store.cuh"
@@ -166,6 +167,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     return stage + stage_bytes == end ? first_stage : stage + stage_bytes;
   };
 
+  await_previous_grid();
   const WorkUnit unit =
       work_unit(blockIdx.x, (m + BM - 1) / BM, (n + BN - 1) / BN, 1, usual_group);
   const int row = unit.tile_m * BM, column = unit.tile_n * BN;
@@ -234,10 +236,8 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     });
   }
 
-#if SPLIT && __CUDA_ARCH__ >= 900
-  // The kernel that adds up the parts may be started: it waits for this one's end.
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
+  // Of 255 registers, the instruction costs kernels without parts spilled ones.
+  if (SPLIT) let_next_grid_begin();
   wait_for_copies<0>();
   __syncthreads();  // all have read the stages
   if (SLICES > 1) add_slices(products.sums, memory, slice);

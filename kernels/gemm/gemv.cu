@@ -11,6 +11,7 @@
 // each element of which belongs to a column; READS_C, BIAS, ACTIVATION (epilogue.cuh).
 // Launch: 256 threads, one block for ROWS rows, the batch in grid y.
 #include "epilogue.cuh"
+#include "grid_order.cuh"
 
 using Sum = decltype(operand<OPERAND>(ELEMENT()));
 
@@ -51,6 +52,7 @@ extern "C" __global__ __launch_bounds__(threads) void gemv(
     row[r] = matrix + blockIdx.y * matrix_stride + at * leading;
   }
 
+  await_previous_grid();
   Sum sum[ROWS] = {};
   const long long whole = length / VECTOR * VECTOR;
 #pragma unroll 2
@@ -77,6 +79,7 @@ extern "C" __global__ __launch_bounds__(threads) void gemv(
     }
   }
 
+  let_next_grid_begin();
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
 #pragma unroll

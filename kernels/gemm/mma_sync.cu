@@ -20,6 +20,7 @@
 //         the matrices of the batch one after the other, and `parts` for each of the others, of which
 //         each takes k_of_part steps of k; the bytes of STAGES stages, or of a Store for each warp if
 //         these are more. reduce_tiles.cu adds the parts.
+#include "grid_order.cuh"
 #include "mma_tile.cuh"
 #include "tile_order.cuh"
 #include "warp_store.cuh"
@@ -45,8 +46,10 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
 
   const int warp_row = first_row_of_warp(), warp_column = first_column_of_warp();
   Products products(warp_row, warp_column);
+  await_previous_grid();
   multiply_tile<A_ROWS_BY, B_ROWS_BY>(products, A, B, m, n, k, a_leading, b_leading, row, column,
                                       memory);
+  let_next_grid_begin();
   Store& store = reinterpret_cast<Store*>(memory)[threadIdx.x / 32];
   C += unit.batch * c_stride;
   if (is_part) partial += static_cast<long long>(behind_whole) * (BM * BN) + warp_column;

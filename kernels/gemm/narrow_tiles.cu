@@ -23,6 +23,7 @@
 #include "cluster.cuh"
 #include "element.cuh"
 #include "epilogue.cuh"
+#include "grid_order.cuh"
 #include "prefetch.cuh"
 #include "wgmma.cuh"
 
@@ -104,6 +105,7 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
       }
     }
   }
+  let_next_grid_begin();
 }
 
 using Sums = float[GROUPS][NARROW / 2];
@@ -253,6 +255,7 @@ extern "C" __global__ void __launch_bounds__(160, 1)
   __syncthreads();
   // Sums are sent when all blocks have their barriers; no block waits for these before that.
   if (CLUSTER > 1) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  await_previous_grid();
   if (threadIdx.x >= producer) {
     if (threadIdx.x == producer) produce(shared, maps, p);
     __syncwarp();

@@ -11,6 +11,7 @@
 // K_TILES, the tiles of all of k. STAGES are of A alone.
 // Launch: 128 * (CONSUMERS + 1) threads, sizeof(Shared) + 1,024 bytes; a block takes the same
 // number of tiles as every other, the last one perhaps fewer.
+#include "grid_order.cuh"
 #include "tensor_load.cuh"
 #include "tensor_products.cuh"
 #include "tensor_store.cuh"
@@ -81,6 +82,7 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
       load_a(shared.a[stage.index], maps.a[0], full, unit.row, kt * tile_k, unit.batch, false);
     }
   }
+  if (LETS_NEXT_BEGIN) let_next_grid_begin();
 }
 
 __device__ inline void release(Barrier& empty) {
@@ -155,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     publish_barriers();
   }
   synchronise_cluster();
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  await_previous_grid();
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));

@@ -12,6 +12,7 @@
 // Launch: 32 x 8 threads, a warp for 32 * COLUMNS columns of a row: rows in grid x, columns in grid
 // y, the batch in grid z.
 #include "epilogue.cuh"
+#include "grid_order.cuh"
 #include "run_condition.cuh"
 
 constexpr int parts_at_once = COLUMNS == 1 ? 16 : 4;  // loads in flight for each column
@@ -20,9 +21,8 @@ extern "C" __global__ void __launch_bounds__(256)
     reduce_splits(const SUM* partial, void* c, const float* bias, int m, int n, int splits,
                   long long pitch, long long leading, long long stride, SUM alpha, SUM beta,
                   const unsigned* flag) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  await_previous_grid();
+  let_next_grid_begin();
   if (does_nothing(flag)) return;
   const int row = blockIdx.x * blockDim.y + threadIdx.y;
   const int first = blockIdx.y * (32 * COLUMNS) + threadIdx.x;

@@ -11,12 +11,15 @@
 // BIAS, READS_C, ACTIVATION as elsewhere.
 // Launch: 256 threads, a warp for a row of a tile; BM / 8 blocks for each tile.
 #include "epilogue.cuh"
+#include "grid_order.cuh"
 #include "tile_order.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
     reduce_tiles(const SUM* partial, C_TYPE* C, const float* bias, int m, int n,
                  long long c_leading, long long c_stride, SUM alpha, SUM beta, int whole_tiles,
                  int parts) {
+  await_previous_grid();
+  let_next_grid_begin();
   constexpr int warps = 8, slabs = BM / warps;
   const int tile = blockIdx.x / slabs;
   const int row_in_tile = blockIdx.x % slabs * warps + threadIdx.x / 32;

@@ -29,6 +29,7 @@
 // C_ALIGNED (2 * PRODUCTS elements of C can be stored at once, or 2 of a column), TRANSPOSED (C is
 // column-major, and A has one class), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024 bytes.
+#include "grid_order.cuh"
 #include "register_store.cuh"
 #include "register_tail.cuh"
 #include "register_tile.cuh"
@@ -105,7 +106,7 @@ __device__ inline void begin(Shared& shared, const Maps& maps, const Arguments& 
                              const BlockUnit& unit) {
   initialise(shared.full[0], 1);
   publish_barriers();
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  await_previous_grid();
   load_stage<false>(shared, 0, maps, p, unit, unit.first);
 }
 
@@ -124,8 +125,7 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
       if (producers > 1) __syncwarp();
     }
   }
-  // The kernel that adds up the parts of k may be started: it waits for this one's end.
-  if (p.splits > 1) asm volatile("griddepcontrol.launch_dependents;");
+  let_next_grid_begin();
   // The other block of the cluster may still owe this one an arrival: its barriers must live on.
   if (has_sharer) {
 #pragma unroll
@@ -344,7 +344,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   }
   __syncwarp();
   synchronise_cluster();
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  await_previous_grid();
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));

@@ -7,6 +7,7 @@
 // Counter: DRAM throughput.
 //
 // WORD is an unsigned integer of an element's size. All offsets are 64-bit.
+#include "grid_order.cuh"
 #include "row_copy.cuh"
 
 using Word = WORD;
@@ -32,8 +33,8 @@ struct Parts {
 extern "C" __global__ void __launch_bounds__(256) copy_rows(const __grid_constant__ Parts parts) {
   constexpr int warps = 8;
   // The product may prepare itself; it waits for this kernel's end before it reads.
-  asm volatile("griddepcontrol.launch_dependents;");
-  if (!parts.follows_turning) asm volatile("griddepcontrol.wait;" ::: "memory");
+  let_next_grid_begin();
+  if (!parts.follows_turning) await_previous_grid();
   const bool is_second = blockIdx.x >= parts.blocks_of_first;
   const Part& part = parts.at[is_second];
   const unsigned block = blockIdx.x - (is_second ? parts.blocks_of_first : 0);
@@ -56,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(256) copy_rows(const __grid_constan
                                                  RowCopy<Word>::elements);
     }
   }
-  if (parts.follows_turning) asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (parts.follows_turning) await_previous_grid();
 }
 
 // Four neighbouring elements.
@@ -73,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(256)
     transpose_rows(const Word* from, Word* to, long long rows, long long columns,
                    long long from_pitch, long long to_pitch, long long from_stride,
                    long long to_stride) {
-  asm volatile("griddepcontrol.launch_dependents;");
+  let_next_grid_begin();
   constexpr int side = 64;
   __shared__ Pack tile[side][side / 4];  // [column][four rows, exchanged]
   const Word* const source = from + blockIdx.z * from_stride;

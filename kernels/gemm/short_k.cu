@@ -21,6 +21,7 @@
 // first, then rows, then the batch; bytes as shared_bytes in the host's plan.
 #include "async_copy.cuh"
 #include "epilogue.cuh"
+#include "grid_order.cuh"
 #include "prefetch.cuh"
 #include "shared_words.cuh"
 
@@ -133,6 +134,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     copied += depth;
     commit_copies();
   };
+  await_previous_grid();
 #pragma unroll
   for (int stage = 0; stage < STAGES - 1; ++stage) copy_stage(stage);
 
@@ -196,6 +198,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     stage = stage == STAGES - 1 ? 0 : stage + 1;
   }
 
+  let_next_grid_begin();
   const int rows_left = m - row - warp_row, columns_left = n - column - warp_column;
   C += warp_row * c_leading + warp_column;
   const auto result = [&](float of, float before, int at_row, int at_column) {

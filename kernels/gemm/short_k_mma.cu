@@ -16,6 +16,7 @@
 //         then the batch; the bytes of STAGES stages, or of BlockStore's sums if these are more, and of
 //         what C holds, if that is read.
 #include "block_store.cuh"
+#include "grid_order.cuh"
 #include "small_mma.cuh"
 
 using Sum = SUM;
@@ -60,6 +61,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     copy_b.advance();
   };
   unsigned stage = shared_address(memory), other = stage + (STAGES - 1) * Stages::bytes;
+  await_previous_grid();
   begin_copies(stage, k);
   const Store store(C + matrix * c_stride, c_leading, row, column, m, n, memory + first_old);
   store.read();
@@ -83,6 +85,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     stage = other;
     other = read;
   }
+  let_next_grid_begin();
   __syncthreads();  // all have read the stages
 #pragma unroll
   for (int lot = 0; lot < WM / 16; ++lot) {

@@ -16,6 +16,7 @@
 // WN of a warp; DEPTH: steps of k in a stage; STAGES; BLOCKS_PER_SM.
 // Launch: 32 * (BM / WM) * (BN / WN) threads; as many blocks as the GPU holds, or products if these
 //         are fewer; the bytes of STAGES stages and of a Store for each warp.
+#include "grid_order.cuh"
 #if BY_FFMA
 #include "small_ffma.cuh"
 #else
@@ -89,6 +90,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     commit_copies();
     free_stage = after(free_stage);
   };
+  await_previous_grid();
   for (int s = 0; s < STAGES - 1; ++s) {
     begin_copies();
     end_copies();
@@ -127,4 +129,5 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     skipped_of_a = skipped_after(skipped_of_a, a_stride);
     skipped_of_b = skipped_after(skipped_of_b, b_stride);
   }
+  let_next_grid_begin();
 }

@@ -10,13 +10,15 @@
 // In 64 columns, pair 8 t + g (two neighbours) becomes pair 4 g + t; columns that the matrix does
 // not have are zeros. Launch: 128 threads, grid x over the rows, y over the 16-byte chunks of a row
 // of to_pitch elements, z over the batch.
+#include "grid_order.cuh"
+
 using Word = unsigned short;
 
 extern "C" __global__ void __launch_bounds__(128)
     sort_columns(const Word* from, Word* to, int columns, int to_pitch, long long from_pitch,
                  long long from_stride) {
   // The product may begin: its blocks fit beside these, and it waits for this kernel's end itself.
-  asm volatile("griddepcontrol.launch_dependents;");
+  let_next_grid_begin();
   const unsigned chunk = blockIdx.y * blockDim.x + threadIdx.x;
   if (chunk >= to_pitch / 8) return;
   const Word* const source = from + blockIdx.z * from_stride + blockIdx.x * from_pitch;

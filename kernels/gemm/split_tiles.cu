@@ -18,6 +18,7 @@
 #define STEP 16
 #include "bulk_copy.cuh"
 #include "epilogue.cuh"
+#include "grid_order.cuh"
 #include "run_condition.cuh"
 #include "tile_order.cuh"
 #include "wgmma.cuh"
@@ -188,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(128 * (consumers + 1), 1)
     publish_barriers();
   }
   __syncthreads();
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  await_previous_grid();
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");

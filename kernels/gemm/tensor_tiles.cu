@@ -29,9 +29,11 @@
 // LAYERS, TRANSPOSED, ONE_TILE (a block has one, which grid x, y and z number), AWAITS (an Awaited),
 // OPERAND, STEP, A_MN_MAJOR, B_MN_MAJOR, A_CLASSES (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how
 // many boxes of C a consumer stores at once), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS, SCALES (a
-// ScaleKind), B_SCALES_BY_BLOCK: whether 128 columns share a factor.
+// ScaleKind), B_SCALES_BY_BLOCK: whether 128 columns share a factor; LETS_NEXT_BEGIN: whether the next
+// grid may begin before this one ends.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024
 // bytes.
+#include "grid_order.cuh"
 #include "prefetch.cuh"
 #include "tensor_layers.cuh"
 #include "tensor_load.cuh"
@@ -95,7 +97,7 @@ __device__ inline void begin(Shared& shared, const Maps& maps, const Arguments& 
                              const BlockUnit& unit) {
   for (int s = 0; s < begun_early; ++s) initialise(shared.full[s], 1);
   publish_barriers();
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  await_previous_grid();
 #pragma unroll
   for (int s = 0; s < begun_early; ++s) {
     if (unit.first + s < unit.last) load_stage<false>(shared, s, maps, p, unit, unit.first + s);
@@ -117,8 +119,7 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
     if (ONE_TILE || u >= p.units) break;
     unit = unit_of_block(p, u);
   }
-  // The kernel that adds up the parts of k may be started: it waits for this one's end.
-  if (C_STORE == store_partial) asm volatile("griddepcontrol.launch_dependents;");
+  if (LETS_NEXT_BEGIN) let_next_grid_begin();
   // Other blocks of the cluster may still owe this one an arrival: its barriers must live on.
   if (CLUSTER > 1 && !ONE_TILE) {
 #pragma unroll
@@ -297,7 +298,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   } else {
     __syncthreads();
   }
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  await_previous_grid();
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     if (moves_registers) {

@@ -25,6 +25,7 @@
 #include "bulk_copy.cuh"
 #include "cluster.cuh"
 #include "epilogue.cuh"
+#include "grid_order.cuh"
 #include "tile_order.cuh"
 #include "wgmma.cuh"
 
@@ -80,8 +81,7 @@ __device__ inline BlockTile tile_of_block(const Arguments& p) {
 // By a warp. Copies are started by an elected thread: 16 cycles each.
 __device__ inline void produce_a(Shared& shared, const Maps& maps, const Arguments& p) {
   const BlockTile tile = tile_of_block(p);
-  // A may still be being sorted.
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  await_previous_grid();  // it sorts A
   RingPosition<STAGES> stage;
 #pragma unroll 1
   for (int i = 0; i < tile.count; ++i, stage.advance()) {
@@ -94,6 +94,7 @@ __device__ inline void produce_a(Shared& shared, const Maps& maps, const Argumen
     }
     __syncwarp();
   }
+  let_next_grid_begin();
 }
 
 __device__ inline void produce_b(Shared& shared, const Maps& maps, const Arguments& p) {

@@ -109,6 +109,7 @@ class Fp64TilesRun final : public GemmRun {
     launch_ = flat_launch(fp64_tiles_of(problem, plan.tile), plan.tile.threads(),
                           fp64_shared_bytes(plan.tile));
     launch_.grid.y = static_cast<std::uint32_t>(plan.splits);
+    launch_.overlaps_previous = true;
     if (plan.splits > 1) {
       reduction_ = std::make_unique<SplitReduction>(device, problem, plan.splits);
     }

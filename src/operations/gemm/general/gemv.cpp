@@ -21,6 +21,7 @@ class GemvRun final : public GemmRun {
     const int rows = gemv_rows(vector_, problem.batch, device.properties());
     launch_ = flat_launch(groups_of(vector_.rows, rows), gemv_threads);
     launch_.grid.y = static_cast<std::uint32_t>(problem.batch);
+    launch_.overlaps_previous = true;
     kernel(widest_load);
   }
 

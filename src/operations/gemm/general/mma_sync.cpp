@@ -110,6 +110,7 @@ class TileReduction {
             sizeof(float),
         "sums of parts of k");
     launch_ = flat_launch(plan.shared_tiles * (tile.rows / rows_of_block), threads);
+    launch_.overlaps_previous = true;
     KernelRequest request = embedded_request("gemm/reduce_tiles.cu");
     request.kernel = "reduce_tiles";
     request.defines = epilogue_constants(problem);
@@ -152,6 +153,7 @@ class MmaSyncRun final : public GemmRun {
         }) {
     launch_ = flat_launch(whole_tiles(problem, plan) + plan.shared_tiles * plan.parts,
                           plan.tile.threads());
+    launch_.overlaps_previous = true;
     if (plan.shared_tiles > 0) reduction_.emplace(device, problem, plan);
   }
 

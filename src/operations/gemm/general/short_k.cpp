@@ -74,7 +74,9 @@ class ShortKRun final : public GemmRun {
                             shared_bytes(plan.tile))),
         kernels_(device, problem, [this](const ChunkAccess& access) {
           return short_k_request(problem_, plan_, access);
-        }) {}
+        }) {
+    launch_.overlaps_previous = true;
+  }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     device_.launch(kernels_.of(addresses), launch_, operand_arguments(problem_, addresses), stream);

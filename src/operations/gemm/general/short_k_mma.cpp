@@ -100,7 +100,9 @@ class ShortKMmaRun final : public GemmRun {
                             shared_bytes(problem, plan))),
         kernels_(device, problem, [this](const ChunkAccess& access) {
           return short_k_mma_request(problem_, device_.properties(), plan_, access);
-        }) {}
+        }) {
+    launch_.overlaps_previous = true;
+  }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     device_.launch(kernels_.of(addresses), launch_, operand_arguments(problem_, addresses), stream);

@@ -194,6 +194,7 @@ class SmallProductsRun final : public GemmRun {
         }) {
     launch_ = flat_launch(std::min(problem.batch, resident_blocks(plan, device.properties())),
                           plan.threads());
+    launch_.overlaps_previous = true;
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {

@@ -78,6 +78,8 @@ class FfmaRun final : public GemmRun {
     condition.add_to(request.defines);
     request.extra_options = ffma_options();
     kernel_ = device.load(request);
+    // Under a condition it may end before it has waited for what comes before.
+    launch_.overlaps_previous = condition.is_unconditional();
     if (plan.splits > 1) {
       reduction_ = std::make_unique<SplitReduction>(device, problem, plan.splits, condition);
     }
@@ -93,7 +95,6 @@ class FfmaRun final : public GemmRun {
       }
       return with_copy_->run(addresses, stream);
     }
-    Launch launch = launch_;
     const auto copied = [&](Operand& operand, DeviceAddress address) -> Repacking::Operand {
       if (!operand.needs_copy(address)) return {};
       operand.make_copy(device_);
@@ -101,8 +102,7 @@ class FfmaRun final : public GemmRun {
     };
     const Repacking::Operand a = copied(a_, addresses.a), b = copied(b_, addresses.b);
     Repacking::run_both(a, b, stream);
-    launch.overlaps_previous = a.copy || b.copy;
-    device_.launch(kernel_, launch,
+    device_.launch(kernel_, launch_,
                    prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
     if (reduction_) reduction_->run(addresses, stream);
   }

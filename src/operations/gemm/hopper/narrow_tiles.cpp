@@ -55,6 +55,7 @@ class NarrowTilesRun final : public GemmRun {
     launch_.block = {threads};
     launch_.cluster = {static_cast<std::uint32_t>(tile.cluster)};
     launch_.shared_bytes = shared_bytes_of(tile, layout_);
+    launch_.overlaps_previous = true;
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {

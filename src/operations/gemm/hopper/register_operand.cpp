@@ -83,9 +83,7 @@ class RegisterOperandRun final : public GemmRun {
     if (tile_.transposed) std::swap(at.a, at.b);
     Repacking::run_both({a_copy_.get(), at.a}, {b_copy_.get(), at.b}, stream);
     const KernelArguments& arguments = prepared_.of(at, [&] { return arguments_for(at); });
-    Launch launch = launch_;
-    launch.overlaps_previous = a_copy_ || b_copy_;
-    device_.launch(kernel_, launch, arguments, stream);
+    device_.launch(kernel_, launch_, arguments, stream);
     if (reduction_) reduction_->run(addresses, stream);
   }
 
@@ -136,6 +134,7 @@ class RegisterOperandRun final : public GemmRun {
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
     launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster())};
     launch_.shared_bytes = shared_bytes_of(tile_, layout_);
+    launch_.overlaps_previous = true;
   }
 
   KernelRequest request() const {

@@ -81,9 +81,7 @@ class TensorTilesRun final : public GemmRun {
     }
     Repacking::run_both({a_copy_.get(), at.a}, {b_copy_.get(), at.b}, stream);
     const KernelArguments& arguments = prepared_.of(at, [&] { return arguments_for(at); });
-    Launch launch = launch_;
-    launch.overlaps_previous = a_copy_ || b_copy_;
-    device_.launch(kernel_, launch, arguments, stream);
+    device_.launch(kernel_, launch_, arguments, stream);
     if (reduction_) reduction_->run(addresses, stream);
   }
 
@@ -170,6 +168,7 @@ class TensorTilesRun final : public GemmRun {
     }
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
     launch_.shared_bytes = shared_bytes_of(tile_, layout_, problem_.c.type);
+    launch_.overlaps_previous = true;
   }
 
   KernelRequest request() const {
@@ -190,6 +189,7 @@ class TensorTilesRun final : public GemmRun {
     constant("CLUSTER", tile_.cluster);
     constant("ACROSS", tile_.across);
     constant("LAYERS", tile_.layers);
+    constant("LETS_NEXT_BEGIN", lets_next_begin());
     constant("TRANSPOSED", tile_.transposed);
     constant("ONE_TILE", one_tile_);
     constant("AWAITS", !awaits() ? 0 : tile_.transposed ? 2 : 1);
@@ -208,6 +208,10 @@ class TensorTilesRun final : public GemmRun {
              problem_.is_scaled() && (!of_b.exists() || of_b.shift >= ScaleLayout::shift_of_block));
     return request;
   }
+
+  // Not before a kernel that copies operands, as that of the next product like this one: all of its
+  // blocks would gather on the few SMs that are free early.
+  bool lets_next_begin() const { return arguments_.splits > 1 || !(a_copy_ || b_copy_); }
 
   // There may be fewer tiles of k than requested parts; one part may be left.
   Store store() const {

@@ -53,7 +53,7 @@ void SplitReduction::run(const GemmAddresses& addresses, const Stream& stream) c
   launch.grid = {static_cast<std::uint32_t>(groups_of(p.shape.m, rows_of_block)),
                  static_cast<std::uint32_t>(groups_of(p.shape.n, lanes * columns_)),
                  static_cast<std::uint32_t>(p.batch)};
-  launch.overlaps_previous = device_.properties().compute_major >= 9;
+  launch.overlaps_previous = true;
   KernelArguments arguments = KernelArguments::of(
       partial_.address(), addresses.c, addresses.bias, static_cast<std::int32_t>(p.shape.m),
       static_cast<std::int32_t>(p.shape.n), splits_, pitch_, p.c.leading, p.c.batch_stride);
