@@ -24,18 +24,30 @@ void ShardedProduct::await_columns_if_possible() {
     const Shard& shard = member.shard;
     if (shard.rows == 0) continue;
     if (bytes > shard.device->memory_use().total_bytes / least_part_of_memory) return;
-    const DeviceProperties& device = shard.device->properties();
-    auto choice = choose_alike(choice_, part(shard, shard.rows, {0, whole_.shape.n}), device);
-    if (!choice || choice->kernel.variant->awaits_columns == nullptr) return;
-    choice->problem.arrival = arrival_at(member, panels_.front().count, rows);
-    if (!choice->kernel.variant->awaits_columns(
-            choice->problem, {.a = shard.at.a, .c = shard.at.c, .b_there = shard.at.b}, device,
-            choice->kernel.plan)) {
+    if (!choose_awaiting(member, part(shard, shard.rows, {0, whole_.shape.n}),
+                         arrival_at(member, panels_.front().count, rows))) {
       return;
     }
   }
   arriving_rows_ = rows;
   arriving_ = std::exchange(panels_, {{0, whole_.shape.n}});
+}
+
+std::optional<DeviceChoice> ShardedProduct::choose_awaiting(const Member& member,
+                                                            const GemmProblem& part,
+                                                            const Arrival& arrival) const {
+  const Shard& shard = member.shard;
+  const DeviceProperties& device = shard.device->properties();
+  const auto awaits = choice_.kernel.variant->awaits_columns;
+  if (awaits == nullptr) return std::nullopt;
+  auto choice = choose_alike(choice_, part, device, [&](const DeviceChoice& of_part) {
+    GemmProblem problem = of_part.problem;
+    problem.arrival = arrival;
+    return awaits(problem, {.a = shard.at.a, .c = shard.at.c, .b_there = shard.at.b}, device,
+                  of_part.kernel.plan);
+  });
+  if (choice) choice->problem.arrival = arrival;
+  return choice;
 }
 
 Arrival ShardedProduct::arrival_at(const Member& member, std::int64_t columns,

@@ -222,13 +222,13 @@ void ShardedProduct::prepare_pieces(Member& member) {
     for (std::size_t i = 0; i < forms.size(); ++i) {
       if (forms[i].problem.shape == problem.shape) return i;
     }
-    auto choice = choose_alike(choice_, problem, device.properties());
+    auto choice = awaits_columns()
+                      ? choose_awaiting(member, problem,
+                                        arrival_at(member, arriving_.front().count, arriving_rows_))
+                      : choose_alike(choice_, problem, device.properties());
     if (!choice) {
       member.is_alike = false;
       choice = choose_in_memory(problem, device, "");
-    }
-    if (awaits_columns()) {
-      choice->problem.arrival = arrival_at(member, arriving_.front().count, arriving_rows_);
     }
     Form& form = forms.emplace_back(problem, *std::move(choice));
     form.workspace_bytes =

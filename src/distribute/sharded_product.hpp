@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tilescope/device.hpp>
@@ -112,6 +113,11 @@ class ShardedProduct {
 
   void divide(Rows rows);
   void await_columns_if_possible();
+  /// The fastest kernel for a part that adds as the whole's and can wait for B; nothing if none
+  /// can.
+  std::optional<operations::DeviceChoice> choose_awaiting(const Member& member,
+                                                          const operations::GemmProblem& part,
+                                                          const operations::Arrival& arrival) const;
   operations::Arrival arrival_at(const Member& member, std::int64_t columns,
                                  std::int64_t rows) const;
   operations::GemmProblem part(const Shard& shard, std::int64_t rows, const Range& panel) const;

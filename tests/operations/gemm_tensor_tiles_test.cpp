@@ -6,9 +6,11 @@
 
 #include "operations/gemm/dispatch/gemm_variants.hpp"
 #include "operations/gemm/dispatch/plan_recorder.hpp"
+#include "operations/gemm/dispatch/variant_plans.hpp"
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tile_layout.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
+#include "operations/gemm/product/memory_product.hpp"
 #include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {
@@ -366,6 +368,46 @@ TEST(TensorTilesKernels, SpillNothingInLayers) {
     EXPECT_THAT(log, HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
     EXPECT_THAT(log, Not(HasSubstr("warning")));
   }
+}
+
+// Tiles differ, bits do not: each part has the tile that suits its shape.
+TEST(TensorTiles, PartsTakeTheFastestPlanThatAddsAlike) {
+  const auto cycles_of = [](const DeviceChoice& choice) {
+    for (const GemmPlan& plan : tensor_tiles_plans(choice.problem, hopper())) {
+      if (plan.text == choice.kernel.plan) return plan.cycles;
+    }
+    return 0.0;
+  };
+  const GemmProblem whole = tensor_product(8192, 8192, 8192),
+                    half = tensor_product(4096, 8192, 8192);
+  DeviceChoice choice{.kernel = {.variant = find_gemm_variant("tensor_tiles")}, .problem = whole};
+  choice.kernel.plan = tensor_tiles_plans(whole, hopper()).front().text;
+  const auto of_half = choose_alike(choice, half, hopper());
+  ASSERT_TRUE(of_half);
+  EXPECT_EQ(of_half->kernel.plan, tensor_tiles_plans(half, hopper()).front().text);
+  EXPECT_LE(cycles_of(*of_half), cycles_of({choice.kernel, half}));
+
+  // Sums that are cut along k stay so, and what does not fit is passed over.
+  choice.problem = tensor_product(256, 256, 65536);
+  const auto plan_cut_in = [&](std::string_view splits) {
+    for (const GemmPlan& plan : tensor_tiles_plans(choice.problem, hopper())) {
+      if (plan.order == splits) return plan.text;
+    }
+    return std::string();
+  };
+  const GemmProblem part = tensor_product(128, 256, 65536);
+  choice.kernel.plan = plan_cut_in("splits 16 layers 1");
+  const auto of_part = choose_alike(choice, part, hopper());
+  ASSERT_TRUE(of_part);
+  EXPECT_THAT(of_part->kernel.plan, HasSubstr("splits 16 "));
+  const auto other = choose_alike(choice, part, hopper(), [&](const DeviceChoice& one) {
+    return one.kernel.plan != of_part->kernel.plan;
+  });
+  ASSERT_TRUE(other);
+  EXPECT_THAT(other->kernel.plan, HasSubstr("splits 16 "));
+  EXPECT_LE(cycles_of(*of_part), cycles_of(*other));
+  choice.kernel.plan = plan_cut_in("splits 4 layers 1");
+  EXPECT_FALSE(choose_alike(choice, part, hopper())) << "it would be cut in 8 at least";
 }
 
 TEST(TensorTilesKernels, SpillNothingWhereBArrives) {

@@ -136,7 +136,8 @@ std::vector<GemmPlan> tensor_tiles_plans(const GemmProblem& problem,
     plans.push_back({.text = plan_text(tile),
                      .cycles = expected_cycles(problem, tile, device),
                      .order = fmt::format("splits {} layers {}", tile.splits, tile.layers),
-                     .order_follows_rows = begins_anywhere(problem, tile)});
+                     .order_follows_rows = begins_anywhere(problem, tile),
+                     .order_says_all = true});
   }
   return sorted(std::move(plans));
 }

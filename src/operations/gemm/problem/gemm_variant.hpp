@@ -19,6 +19,7 @@ struct GemmPlan {
   /// and the text: a part of a product has the whole's bits only with the same.
   std::string order;
   bool order_follows_rows = false;  ///< and from where rows of A begin, modulo 16 bytes
+  bool order_says_all = false;  ///< plans of the same order have the same bits, whatever their text
 };
 
 struct GemmVariant {

@@ -66,19 +66,36 @@ std::array<GemmProblem, 3> problems_to_choose_from(const GemmProblem& problem) {
   return {problem, operands, all};
 }
 
-// The order in which a choice adds, as far as it follows from more than its variant and plan, and
-// whether it follows from the place of rows of A too. Nothing: the variant has no such plan.
-std::optional<std::pair<std::string, bool>> order_of(const DeviceChoice& choice,
-                                                     const DeviceProperties& device) {
+// The order in which a variant adds, as far as it follows from more than its plan's text.
+struct SumOrder {
+  std::string sums;
+  bool follows_rows = false;  // and from the place of rows of A
+  bool says_all = false;      // plans of other texts with the same order add alike
+
+  SumOrder(const GemmVariant& variant, const GemmProblem& problem, const DeviceProperties& device,
+           const GemmPlan& plan)
+      : sums(variant.order_of_sums ? variant.order_of_sums(problem, device) : std::string()),
+        follows_rows(plan.order_follows_rows),
+        says_all(plan.order_says_all) {
+    sums += plan.order;
+  }
+  friend bool operator==(const SumOrder&, const SumOrder&) = default;
+};
+
+// The order in which a choice adds. Nothing: the variant has no such plan.
+std::optional<SumOrder> order_of(const DeviceChoice& choice, const DeviceProperties& device) {
   const GemmVariant& variant = *choice.kernel.variant;
-  std::pair<std::string, bool> order;
-  if (variant.order_of_sums != nullptr) order.first = variant.order_of_sums(choice.problem, device);
-  if (variant.plans == nullptr) return order;
+  if (variant.plans == nullptr) return SumOrder(variant, choice.problem, device, {});
   for (const GemmPlan& plan : variant.plans(choice.problem, device)) {
-    if (plan.text != choice.kernel.plan) continue;
-    return std::pair{order.first + plan.order, plan.order_follows_rows};
+    if (plan.text == choice.kernel.plan) return SumOrder(variant, choice.problem, device, plan);
   }
   return std::nullopt;
+}
+
+// The plans of a problem, the fastest first; one without a name, if the variant has no plans.
+std::vector<GemmPlan> plans_of(const GemmVariant& variant, const GemmProblem& problem,
+                               const DeviceProperties& device) {
+  return variant.plans ? variant.plans(problem, device) : std::vector<GemmPlan>(1);
 }
 
 }  // namespace
@@ -146,22 +163,28 @@ DeviceChoice choose_for_parts(const GemmProblem& problem, const Device& device,
 }
 
 std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmProblem& problem,
-                                         const DeviceProperties& device) {
+                                         const DeviceProperties& device,
+                                         const std::function<bool(const DeviceChoice&)>& fits) {
   const GemmVariant& variant = *like.kernel.variant;
   const auto order = order_of(like, device);
+  if (!order) return std::nullopt;
   for (const GemmProblem& one : problems_to_choose_from(problem)) {
     if (one.a.type != like.problem.a.type || one.c.type != like.problem.c.type) continue;
     if (variant.refusal(one, device)) continue;
-    DeviceChoice choice{like.kernel, one};
-    // No order: it has no such plan.
-    if (order && order_of(choice, device) == order) return choice;
+    for (const GemmPlan& plan : plans_of(variant, one, device)) {
+      if (!order->says_all && plan.text != like.kernel.plan) continue;
+      if (SumOrder(variant, one, device, plan) != *order) continue;
+      DeviceChoice choice{like.kernel, one};
+      choice.kernel.plan = plan.text;
+      if (!fits || fits(choice)) return choice;
+    }
   }
   return std::nullopt;
 }
 
 bool order_follows_rows(const DeviceChoice& choice, const DeviceProperties& device) {
   const auto order = order_of(choice, device);
-  return order && order->second;
+  return order && order->follows_rows;
 }
 
 bool add_alike(const DeviceChoice& one, const DeviceChoice& other, const DeviceProperties& device) {

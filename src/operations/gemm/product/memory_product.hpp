@@ -2,6 +2,7 @@
 // GEMM table.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,10 +25,13 @@ DeviceChoice choose_in_memory(const GemmProblem& problem, const Device& device,
 DeviceChoice choose_for_parts(const GemmProblem& problem, const Device& device,
                               const std::string& name);
 
-/// The same variant and plan, with operands of the same types, for another problem, such as a part
-/// of the first; nothing if the variant does not take it. `like` has its plan named.
+/// The same variant, with operands of the same types, for another problem, such as a part of the
+/// first; nothing if the variant does not take it. Its plan is the fastest by the variant's model
+/// that adds in the same order, and `fits`; where the order says too little, the same. `like` has
+/// its plan named.
 std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmProblem& problem,
-                                         const DeviceProperties& device);
+                                         const DeviceProperties& device,
+                                         const std::function<bool(const DeviceChoice&)>& fits = {});
 
 /// Whether the order in which a choice adds follows from where rows of A begin, modulo 16 bytes: a
 /// part whose first row begins elsewhere than that of the whole has other bits.
