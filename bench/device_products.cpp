@@ -18,9 +18,7 @@
 #include "base/text.hpp"
 #include "device/cuda/cuda_module.hpp"
 #include "operations/gemm/ladder/cublas_run.hpp"
-#include "operations/numerics/conversion.hpp"
-#include "operations/numerics/host_array.hpp"
-#include "operations/numerics/random.hpp"
+#include "support/random_buffer.hpp"
 #include "support/stream_graph.hpp"
 
 namespace tilescope {
@@ -48,9 +46,9 @@ struct Operands {
   Operands(Device& device, const Product& product, std::uint64_t seed) {
     const MatmulShape& s = product.shape;
     const DataType type = type_of(product.precision);
-    a = random_buffer(device, type, s.m * s.k, seed);
-    b = random_buffer(device, type, s.k * s.n, seed + 1);
-    c = random_buffer(device, type, s.m * s.n, seed + 2);
+    a = testing::random_buffer(device, type, s.m * s.k, seed);
+    b = testing::random_buffer(device, type, s.k * s.n, seed + 1);
+    c = testing::random_buffer(device, type, s.m * s.n, seed + 2);
     a_view = dense_view(pointer(a), type, s.m, s.k);
     b_view = dense_view(pointer(b), type, s.k, s.n);
     c_view = dense_view(pointer(c), type, s.m, s.n);
@@ -66,18 +64,6 @@ struct Operands {
   }
 
   static void* pointer(const Buffer& buffer) { return reinterpret_cast<void*>(buffer.address()); }
-  static Buffer random_buffer(Device& device, DataType type, std::int64_t count,
-                              std::uint64_t seed) {
-    const auto elements = static_cast<std::size_t>(count);
-    const operations::HostArray values =
-        operations::random_array(DataType::float32, elements, seed);
-    operations::HostArray converted(type, elements);
-    operations::convert_matrix(dense_view(values.data(), DataType::float32, 1, count),
-                               dense_view(converted.data(), type, 1, count));
-    Buffer buffer = device.allocate(elements * size_of(type), "an operand");
-    device.copy_to_device(buffer.address(), converted.data(), buffer.bytes());
-    return buffer;
-  }
 };
 
 double median(std::vector<double> values) {

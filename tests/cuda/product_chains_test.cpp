@@ -27,15 +27,7 @@ class ProductChainsOnGpu : public testing::RealGpu {
   Chain chain_of(Precision precision, std::int64_t rows, std::int64_t size) {
     const DataType type = operations::operand_type(precision);
     const auto random = [&](std::int64_t count, std::uint64_t seed) {
-      const auto elements = static_cast<std::size_t>(count);
-      const operations::HostArray values =
-          operations::random_array(DataType::float32, elements, seed);
-      operations::HostArray converted(type, elements);
-      operations::convert_matrix(dense_view(values.data(), DataType::float32, 1, count),
-                                 dense_view(converted.data(), type, 1, count));
-      Buffer buffer = gpu_->allocate(elements * size_of(type), "a matrix");
-      gpu_->copy_to_device(buffer.address(), converted.data(), buffer.bytes());
-      return buffer;
+      return testing::random_buffer(*gpu_, type, count, seed);
     };
     Chain chain{random(rows * size, 1),
                 {random(rows * size, 2), random(rows * size, 3)},
