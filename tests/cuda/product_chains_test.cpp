@@ -8,9 +8,7 @@
 
 #include "cuda/real_gpu.hpp"
 #include "operations/gemm/problem/gemm_problem.hpp"
-#include "operations/numerics/conversion.hpp"
-#include "operations/numerics/host_array.hpp"
-#include "operations/numerics/random.hpp"
+#include "support/random_buffer.hpp"
 #include "support/stream_graph.hpp"
 
 namespace tilescope {
