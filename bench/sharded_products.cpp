@@ -182,7 +182,7 @@ class PartsAlone {
  public:
   PartsAlone(const Devices& devices, const Operands& shards, DataType type, std::int64_t size,
              const MatmulOptions& options)
-      : devices_(devices) {
+      : devices_(devices), alone_(devices.size()) {
     const RandomBytes values(type, 2);
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const Rows& b = b_.emplace_back(*devices[i], type, size, Range{0, size}, &values);
@@ -195,7 +195,6 @@ class PartsAlone {
   }
   void time(const std::vector<Stream>& streams, double expected_ms) {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      alone_.resize(parts_.size());
       alone_[i].push_back(milliseconds({&devices_[i], 1}, {&streams[i], 1}, expected_ms,
                                        [&] { parts_[i]->launch(streams[i]); }));
     }

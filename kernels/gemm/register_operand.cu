@@ -27,7 +27,8 @@
 // (see register_tile.cuh), A_CLASSES (1, 2, 4, 8), B_CLASSES (1, 4), B_IS_ODD (the pitch of B's
 // rows, in elements), OPERAND tf32, STEP 8, PARTIAL (sums of a part of k leave as they are),
 // C_ALIGNED (2 * PRODUCTS elements of C can be stored at once, or 2 of a column), TRANSPOSED (C is
-// column-major, and A has one class), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
+// column-major, and A has one class), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS,
+// LETS_NEXT_BEGIN (whether the next grid may begin before this one ends).
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024 bytes.
 #include "grid_order.cuh"
 #include "register_store.cuh"
@@ -125,7 +126,7 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
       if (producers > 1) __syncwarp();
     }
   }
-  let_next_grid_begin();
+  if (LETS_NEXT_BEGIN) let_next_grid_begin();
   // The other block of the cluster may still owe this one an arrival: its barriers must live on.
   if (has_sharer) {
 #pragma unroll

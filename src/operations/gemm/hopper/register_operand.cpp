@@ -281,6 +281,8 @@ Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
   constant("B_CLASSES", layout.b_classes);
   constant("B_IS_ODD", layout.b.pitch % 2 != 0);
   constant("PARTIAL", is_partial);
+  constant("LETS_NEXT_BEGIN",
+           lets_next_grid_begin(layout.repacks_a || layout.repacks_b, is_partial));
   constant("C_ALIGNED", layout.c_is_aligned);
   constant("TRANSPOSED", tile.transposed);
   constant("GROUP_ROWS", tile.group);

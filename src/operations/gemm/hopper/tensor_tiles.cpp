@@ -189,7 +189,7 @@ class TensorTilesRun final : public GemmRun {
     constant("CLUSTER", tile_.cluster);
     constant("ACROSS", tile_.across);
     constant("LAYERS", tile_.layers);
-    constant("LETS_NEXT_BEGIN", lets_next_begin());
+    constant("LETS_NEXT_BEGIN", lets_next_grid_begin(a_copy_ || b_copy_, arguments_.splits > 1));
     constant("TRANSPOSED", tile_.transposed);
     constant("ONE_TILE", one_tile_);
     constant("AWAITS", !awaits() ? 0 : tile_.transposed ? 2 : 1);
@@ -208,10 +208,6 @@ class TensorTilesRun final : public GemmRun {
              problem_.is_scaled() && (!of_b.exists() || of_b.shift >= ScaleLayout::shift_of_block));
     return request;
   }
-
-  // Not before a kernel that copies operands, as that of the next product like this one: all of its
-  // blocks would gather on the few SMs that are free early.
-  bool lets_next_begin() const { return arguments_.splits > 1 || !(a_copy_ || b_copy_); }
 
   // There may be fewer tiles of k than requested parts; one part may be left.
   Store store() const {

@@ -78,6 +78,13 @@ class Transposition {
   Kernel kernel_;
 };
 
+/// Whether a product lets the next grid begin before it ends. Not if that may be a kernel that
+/// copies operands, as the next product's like this one: all of its blocks would gather on the few
+/// SMs that are free early.
+inline bool lets_next_grid_begin(bool copies_operands, bool adds_parts_next) {
+  return adds_parts_next || !copies_operands;
+}
+
 /// A copy of a matrix with rows of whole 16-byte chunks, optionally transposed.
 class Repacking {
  public:
