@@ -236,7 +236,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     });
   }
 
-  // Of 255 registers, the instruction costs kernels without parts spilled ones.
+  // Kernels without parts use all 255 registers, and would spill for this instruction.
   if (SPLIT) let_next_grid_begin();
   wait_for_copies<0>();
   __syncthreads();  // all have read the stages

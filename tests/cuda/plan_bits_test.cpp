@@ -42,10 +42,11 @@ TEST_F(PlanBitsOnGpu, FollowFromTheOrderOfSums) {
       if (auto why = tensor_tiles.refusal(problem, gpu_->properties())) GTEST_SKIP() << *why;
       const testing::GemmCase of = testing::aligned_case(problem);
       std::map<std::string, std::pair<std::string, std::vector<std::byte>>> first;  // of an order
-      // Of the plans, which are sorted by time, every so many.
+      // Fast and slow ones: plans are sorted by time.
       const std::vector<GemmPlan> plans = tensor_tiles.plans(problem, gpu_->properties());
       const std::size_t step = std::max<std::size_t>(1, plans.size() / 7);
-      for (std::size_t i = 0; i < plans.size(); i += step) {
+      std::size_t multiplied = 0;
+      for (std::size_t i = 0; i < plans.size(); i += step, ++multiplied) {
         ASSERT_TRUE(plans[i].order_says_all);
         running_plan = plans[i].text;
         const std::vector<std::byte> image = run_gemm(*gpu_, planned_variant, of).image();
@@ -53,6 +54,7 @@ TEST_F(PlanBitsOnGpu, FollowFromTheOrderOfSums) {
         EXPECT_EQ(image, known->second.second) << name_of(precision) << ' ' << shape.k << ": "
                                                << running_plan << " and " << known->second.first;
       }
+      EXPECT_LT(first.size(), multiplied) << "no two plans have the same order";
     }
   }
 }

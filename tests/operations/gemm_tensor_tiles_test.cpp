@@ -387,6 +387,12 @@ TEST(TensorTiles, PartsTakeTheFastestPlanThatAddsAlike) {
   EXPECT_EQ(of_half->kernel.plan, tensor_tiles_plans(half, hopper()).front().text);
   EXPECT_LE(cycles_of(*of_half), cycles_of({choice.kernel, half}));
 
+  // The whole keeps its plan, which may have been tuned.
+  choice.kernel.plan = tensor_tiles_plans(whole, hopper()).at(1).text;
+  const auto of_whole = choose_alike(choice, whole, hopper());
+  ASSERT_TRUE(of_whole);
+  EXPECT_EQ(of_whole->kernel.plan, choice.kernel.plan);
+
   // Sums that are cut along k stay so, and what does not fit is passed over.
   choice.problem = tensor_product(256, 256, 65536);
   const auto plan_cut_in = [&](std::string_view splits) {

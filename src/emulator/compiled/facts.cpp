@@ -38,7 +38,7 @@ std::optional<std::uint64_t> FactRules::number(const Facts& facts, std::uint32_t
   return value(facts, reg);
 }
 
-/// Of a register whose number is known.
+/// The value of each lane of a register whose number is known.
 LaneValues FactRules::lanes(const Facts& facts, std::uint32_t reg) const {
   const std::uint64_t number = *this->number(facts, reg);
   const unsigned bytes = plan_.registers()[reg].width;

@@ -1,5 +1,5 @@
-// What an integer operation gives in each lane, where all of its operands are known when the code
-// is compiled: the same as the interpreter's executors.
+// The result of an integer operation in each lane, where all of its operands are known when the
+// code is compiled: the same as the interpreter's executors give.
 #pragma once
 
 #include <array>

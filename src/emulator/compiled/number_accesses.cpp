@@ -88,7 +88,7 @@ void NumberEmitter::fetch(const AccessGroup& group) {
 /// A warp of the next block, or in the next round, mostly accesses what lies as far from this
 /// access as this one from its last: a neighbouring piece of rows, where the CPU sees no stream.
 void NumberEmitter::fetch_ahead(const AccessGroup& group) {
-  // Of each line only its end is asked for, as pieces follow each other upwards.
+  // Only the end of each line is asked for, as pieces follow each other upwards.
   std::vector<std::int64_t> ends;
   const std::int64_t span = group.highest - group.lowest + group.bytes;
   std::vector<std::int64_t> lanes;

@@ -47,7 +47,7 @@ void peel(WarpRegion& warp, const PresentState& present, std::uint32_t latch) {
   }
 }
 
-/// Of the blocks that can be reached.
+/// How many there are in the blocks that can be reached.
 std::size_t instructions_of(const FunctionPlan& plan, const Region& region) {
   std::size_t sum = 0;
   for (const auto& [b, facts] : region.at_begin) sum += plan.blocks()[b].size;

@@ -14,8 +14,8 @@ struct WarpRegion {
   Region region;
 };
 
-/// What regions for each warp may gain beside `region`, which is that for all warps: about the time
-/// that vectors and calls for indices take in it; 0 where it is too long.
+/// The most that regions for each warp may gain beside `region`, which is that for all warps: about
+/// the time that vectors and calls for indices take in it; 0 where it is too long.
 int possible_gain(const FunctionPlan& plan, Region& region, const PresentState& present);
 
 /// The region behind the kernel's begin, block `head`, for the warp whose state this is. Nothing:

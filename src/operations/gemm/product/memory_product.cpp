@@ -171,8 +171,10 @@ std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmPro
   for (const GemmProblem& one : problems_to_choose_from(problem)) {
     if (one.a.type != like.problem.a.type || one.c.type != like.problem.c.type) continue;
     if (variant.refusal(one, device)) continue;
+    // The whole itself keeps its plan, which may have been tuned.
+    const bool takes_any = order->says_all && !(one.shape == like.problem.shape);
     for (const GemmPlan& plan : plans_of(variant, one, device)) {
-      if (!order->says_all && plan.text != like.kernel.plan) continue;
+      if (!takes_any && plan.text != like.kernel.plan) continue;
       if (SumOrder(variant, one, device, plan) != *order) continue;
       DeviceChoice choice{like.kernel, one};
       choice.kernel.plan = plan.text;

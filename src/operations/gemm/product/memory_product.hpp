@@ -27,8 +27,8 @@ DeviceChoice choose_for_parts(const GemmProblem& problem, const Device& device,
 
 /// The same variant, with operands of the same types, for another problem, such as a part of the
 /// first; nothing if the variant does not take it. Its plan is the fastest by the variant's model
-/// that adds in the same order, and `fits`; where the order says too little, the same. `like` has
-/// its plan named.
+/// that adds in the same order, and `fits`; where the order says too little, or for the same shape,
+/// that of `like`, which has its plan named.
 std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmProblem& problem,
                                          const DeviceProperties& device,
                                          const std::function<bool(const DeviceChoice&)>& fits = {});
