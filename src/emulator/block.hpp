@@ -89,6 +89,12 @@ class Block final : public BlockView {
   }
   /// It is time for another block.
   bool has_run_long() const { return steps_ - run_begin_ > kQuantum; }
+  /// Steps that count_steps need not hear of before, and that do not make it time for another
+  /// block; none where this is negative.
+  std::int64_t steps_to_go() const {
+    return std::min(static_cast<std::int64_t>(kQuantum - (steps_ - run_begin_)),
+                    static_cast<std::int64_t>(launch_.report_after() - worker_.unreported_steps));
+  }
   /// No barrier is open but perhaps this one, and that for all threads.
   bool has_only_barrier(std::uint8_t number) const {
     return (open_barriers_ & ~(1u << number)) == 0 && barriers_[number].expected == 0;

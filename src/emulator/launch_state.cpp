@@ -274,8 +274,8 @@ void LaunchState::merge_counts(const Worker& worker) {
       for (std::uint32_t i = block.begin; i < block.begin + block.size; ++i) {
         const Code& code = function.code[i];
         executed_[code.id] += counter.executed;
-        active_[code.id] += counter.active;
-        on_[code.id] += code.guard == kNone ? counter.active : worker.lanes_on[code.id];
+        active_[code.id] += counter.active();
+        on_[code.id] += code.guard == kNone ? counter.active() : worker.lanes_on[code.id];
       }
     }
   }

@@ -34,7 +34,8 @@ using BlockObserverSlots = std::vector<BlockObserverSlot>;
 
 struct BlockCounter {
   std::uint64_t executed = 0;
-  std::uint64_t active = 0;
+  std::uint64_t absent = 0;  ///< lanes that have not run with the others of their warps
+  std::uint64_t active() const { return 32 * executed - absent; }
 };
 
 class LaunchState;

@@ -160,7 +160,7 @@ LaneMask Warp::part_as(const CompiledExit& exit) {
 void Warp::begin_block(Worker& worker, const CodeBlock& block, LaneMask mask) {
   BlockCounter& counter = worker.counters[block.counter];
   ++counter.executed;
-  counter.active += lane_count(mask);
+  counter.absent += lane_count(~mask);
   turn_ -= block.size;
 }
 

@@ -80,11 +80,8 @@ void AnnounceEmitter::emit_store(const Item& store) {
 void AnnounceEmitter::announce(KnownGroup&& group) {
   group.number = numbers_.groups++;
   auto kept = std::make_unique<const KnownGroup>(std::move(group));
-  a_.vzeroupper();
-  a_.mov(rdi, kState, 8);
   a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(kept.get()));
-  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&announce_accesses));
-  a_.call(rax);
+  emit_call(a_, &announce_accesses);
   announced_.push_back(std::move(kept));
 }
 

@@ -158,9 +158,6 @@ void Assembler::count_ones(Gpr to, Source from, unsigned bytes) {
   byte(0xf3);
   arithmetic(0x0fb8, to, from, bytes);
 }
-void Assembler::subtract_from(Place from, std::int32_t value) {
-  with_constant(5, from, value, 8);
-}
 void Assembler::negate(Gpr a, unsigned bytes) {
   arithmetic(0xf7, 3, a, bytes);
 }

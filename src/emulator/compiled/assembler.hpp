@@ -206,7 +206,6 @@ class Assembler {
   void add_to(Place to, std::int32_t value, unsigned bytes = 8);
   void add_to(Place to, Gpr value, unsigned bytes);
   void lock() { byte(0xf0); }  ///< the next instruction is one step for all threads
-  void subtract_from(Place from, std::int32_t value);  ///< 64 bits
   void negate(Gpr a, unsigned bytes);
   void complement(Gpr a, unsigned bytes);
   void and_constant(Gpr a, std::int32_t value, unsigned bytes);

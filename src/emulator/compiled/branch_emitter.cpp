@@ -76,7 +76,7 @@ void RegionEmitter::diverge(std::uint32_t b, const MaskedPart* masked, const Num
   const Label interpreted = a_.label();
   if (masked != nullptr) {
     // Nobody has a turn before the lanes meet again.
-    a_.compare_constant(at(kTurn), masked->instructions, 8);
+    a_.compare_constant(kTurn, masked->instructions, 8);
     a_.jump(Condition::less, interpreted);
     part_lanes(*masked);
     masked_part(*masked);
@@ -147,7 +147,7 @@ RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {
 void RegionEmitter::go(std::uint32_t from, const Passage& way, bool taken) {
   if (taken && plan_.blocks()[from].backward) {
     const Label goes_on = a_.label();
-    a_.compare_constant(at(kTurn), 0, 8);
+    a_.test(kTurn, kTurn, 8);
     a_.jump(Condition::greater_equal, goes_on);
     exit({ExitKind::yield, way.to, 0}, way.stale);
     a_.bind(goes_on);

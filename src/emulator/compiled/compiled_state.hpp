@@ -30,16 +30,18 @@ struct alignas(64) RoundWarp {
   const std::uint8_t* entry = nullptr;  ///< where it goes on
   std::uint8_t* frame = nullptr;
   std::uint64_t* slots = nullptr;
-  std::int64_t* turn = nullptr;
   std::uint64_t place = 0;  ///< CompiledState::place
   std::uint32_t exit = 0;   ///< by which it has paused last; 0: it has not
+  std::uint32_t spins = 0;  ///< as in Warp, since the last barrier
   std::uint32_t bit = 0;    ///< of its number
   std::uint32_t above = 0;  ///< bits of higher numbers
-  std::uint32_t spins = 0;  ///< as in Warp, since the last barrier
   const CompiledRegion* region = nullptr;
 };
 inline constexpr int kRoundWarpShift = 6;
 static_assert(sizeof(RoundWarp) == 1 << kRoundWarpShift);
+
+/// Rounds::barrier where there are no rounds.
+inline constexpr std::uint32_t kNoRounds = 0xffffffffu;
 
 /// Sets of warps are bits by number.
 struct Rounds {
@@ -48,15 +50,21 @@ struct Rounds {
   std::uint32_t live = 0;
   std::uint32_t waiting = 0;
   std::uint32_t ready = 0;  ///< those that will have their turn in this round
-  std::uint32_t barrier = 0;
+  std::uint32_t ends = 0;   ///< those whose end nobody notices, where none waits
+  std::uint32_t barrier = kNoRounds;
   std::uint64_t completions = 0;
   std::int64_t steps = 0;    ///< warp instructions of the turns that are over
   std::int64_t longest = 0;  ///< those that a turn begins with
+  // As the round began:
+  std::uint64_t first_completions = 0;
+  std::uint32_t first_live = 0;
+  std::uint32_t whole = 0;  ///< rounds behind which code has begun a further one
+  std::int64_t limit = 0;   ///< of steps; behind them it does not
 };
 
 struct CompiledState {
   std::uint8_t* frame = nullptr;
-  std::int64_t* turn = nullptr;  ///< warp instructions that are left of it
+  std::int64_t turn = 0;  ///< warp instructions that are left of it; kTurn while code runs
   BlockCounter* counters = nullptr;
   std::uint64_t* lanes_on = nullptr;  ///< as in Worker
   AccessBounds* bounds = nullptr;

@@ -1,7 +1,6 @@
 // Which compiled region a warp enters, on one host thread.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 
 #include "emulator/block.hpp"
@@ -47,10 +46,10 @@ class Thread final : public CompiledThread {
     std::int64_t instructions = 0;
   };
   void prepare(const Block& block);
-  void switch_to(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
-                 std::int64_t& turn);
-  void enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
-             std::int64_t& turn);
+  void switch_to(const CompiledRegion& region, const Frame& frame, CompiledPause& pause);
+  std::uint64_t call(const CompiledRegion& region, std::size_t entry, std::int64_t& turn);
+  std::uint64_t enter(const CompiledRegion& region, std::size_t entry, const Frame& frame,
+                      CompiledPause& pause, std::int64_t& turn);
   const CompiledRegion* known_beginning(const Warp& warp) const;
   const Exit& cross_barriers(Block& block, Warp& warp, const CompiledRegion& region,
                              std::uint64_t number);
@@ -124,22 +123,30 @@ void Thread::prepare(const Block& block) {
 }
 
 /// Behind `prepare`.
-void Thread::switch_to(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
-                       std::int64_t& turn) {
+void Thread::switch_to(const CompiledRegion& region, const Frame& frame, CompiledPause& pause) {
   if (pause.numbers.size() < region.slots) pause.numbers.resize(region.slots);
   Context& w = *state_.context;
   w.active = w.mask = kAllLanes;
   state_.slots = pause.numbers.data() + kSlotsBefore;
   state_.frame = frame.registers;
-  state_.turn = &turn;
   state_.place = first_place_ + w.warp_index;
 }
 
-/// A region that any host thread may have added.
-void Thread::enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
-                   std::int64_t& turn) {
+/// Runs the region's code, which uses up some of the turn, until it is left.
+inline std::uint64_t Thread::call(const CompiledRegion& region, std::size_t entry,
+                                  std::int64_t& turn) {
+  state_.turn = turn;
+  const std::uint64_t exit = region.entry(entry)(&state_);
+  turn = state_.turn;
+  return exit;
+}
+
+/// The same for a region that any host thread may have added.
+std::uint64_t Thread::enter(const CompiledRegion& region, std::size_t entry, const Frame& frame,
+                            CompiledPause& pause, std::int64_t& turn) {
   prepare(*state_.context->block);
-  switch_to(region, frame, pause, turn);
+  switch_to(region, frame, pause);
+  return call(region, entry, turn);
 }
 
 const CompiledExit* Thread::left(const CompiledRegion& region, std::uint64_t number,
@@ -158,8 +165,7 @@ const CompiledExit* Thread::left(const CompiledRegion& region, std::uint64_t num
 const CompiledExit* Thread::resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) {
   const auto& region = *static_cast<const CompiledRegion*>(std::exchange(pause.region, nullptr));
   const std::int64_t before = turn;
-  enter(region, frame, pause, turn);
-  const std::uint64_t exit = region.entry(region.exits[pause.exit].entry)(&state_);
+  const std::uint64_t exit = enter(region, region.exits[pause.exit].entry, frame, pause, turn);
   trials_[region.counter].instructions += before - turn;
   return left(region, exit, pause);
 }
@@ -173,8 +179,7 @@ const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::ui
   if (begins && *trusted != nullptr) {
     const CompiledRegion& region = **trusted;
     const std::int64_t before = turn;
-    enter(region, frame, pause, turn);
-    const std::uint64_t exit = region.entry(region.trusted_entry)(&state_);
+    const std::uint64_t exit = enter(region, region.trusted_entry, frame, pause, turn);
     judge(region, counter, before - turn);
     return left(region, exit, pause);
   }
@@ -191,8 +196,7 @@ const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::ui
     if (region->contains(join)) continue;
     if (!is_worth_trying(*region)) continue;
     const std::int64_t before = turn;
-    enter(*region, frame, pause, turn);
-    const std::uint64_t exit = region->entry(0)(&state_);
+    const std::uint64_t exit = enter(*region, 0, frame, pause, turn);
     if (region->exits[exit].kind == ExitKind::refused) continue;
     ++fitting_[region->number].fits;
     has_rounds_ = has_rounds_ || region->rounds_entry != 0;
@@ -216,7 +220,7 @@ const CompiledRegion* Thread::known_beginning(const Warp& warp) const {
 const Exit& Thread::cross_barriers(Block& block, Warp& warp, const CompiledRegion& region,
                                    std::uint64_t number) {
   CompiledPause& pause = warp.pause();
-  for (;; number = region.entry(region.exits[number].entry)(&state_)) {
+  for (;; number = call(region, region.exits[number].entry, warp.turn())) {
     state_.context->mask = kAllLanes;
     const Exit& exit = region.exits[number];
     const CompiledExit& at = exit.place;
@@ -298,7 +302,6 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
     if (rounds.ran && rounds.exit == 0) return {warps.size(), nullptr, rounds.idle};
     if (rounds.ran) {
       i = rounds.warp;
-      state_.turn = &warps[i].turn();
       in_turn = rounds.region;
       left_by = rounds.exit;
     }
@@ -321,10 +324,9 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
       }
       const std::size_t entry = begins ? region->trusted_entry : region->exits[pause.exit].entry;
       const Frame& frame = begins ? warp.first_frame() : warp.running_frame();
-      std::int64_t& turn = warp.begin_turn(*state_.worker, frame);
-      before = turn;
-      switch_to(*region, frame, pause, turn);
-      left_by = region->entry(entry)(&state_);
+      before = warp.begin_turn(*state_.worker, frame);
+      switch_to(*region, frame, pause);
+      left_by = call(*region, entry, warp.turn());
     }
     const Exit& exit = leave(block, warp, *region, left_by);
     if (begins) {
@@ -416,14 +418,6 @@ void Thread::judge(const CompiledRegion& region, std::uint32_t counter, std::int
   }
   trial.runs = 0;
   trial.instructions = 0;
-}
-
-/// The entries before a block is compiled that TILESCOPE_COMPILE_AFTER gives.
-std::optional<std::uint32_t> chosen_patience() {
-  const char* text = std::getenv("TILESCOPE_COMPILE_AFTER");
-  const long given = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
-  if (given <= 0) return std::nullopt;
-  return static_cast<std::uint32_t>(std::min(given, 1'000'000L));
 }
 
 class ProgramCode final : public CompiledCode {

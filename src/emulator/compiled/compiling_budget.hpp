@@ -4,7 +4,10 @@
 // before its regions would pay.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <optional>
 
 namespace tilescope::emulator::compiled {
 
@@ -24,5 +27,13 @@ class CompilingBudget {
  private:
   std::uint64_t executed_ = 0, compiled_ = 0;
 };
+
+/// The entries before a block is compiled that TILESCOPE_COMPILE_AFTER gives.
+inline std::optional<std::uint32_t> chosen_patience() {
+  const char* text = std::getenv("TILESCOPE_COMPILE_AFTER");
+  const long given = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
+  if (given <= 0) return std::nullopt;
+  return static_cast<std::uint32_t>(std::min(given, 1'000'000L));
+}
 
 }  // namespace tilescope::emulator::compiled

@@ -311,13 +311,9 @@ void LaneAccessEmitter::emit_slow() {
     a_.jump(behind_);
   }
   a_.bind(slow_);
-  a_.vzeroupper();
-  a_.mov(rdi, kState, 8);
   a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(operation_.code));
   a_.mov_constant(rdx, bounds_);
-  const auto run = masked_ ? &run_masked_lanes : &run_lanes;
-  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(run));
-  a_.call(rax);
+  emit_call(a_, masked_ ? &run_masked_lanes : &run_lanes);
   a_.jump(behind_);
 }
 

@@ -42,11 +42,8 @@ void RegionEmitter::announce_parting_of(const Code& code) {
   a_.mov(rax, at(rcx, offsetof(Context, events)), 4);
   a_.and_constant(rax, kDivergence, 4);
   a_.jump(Condition::equal, unwatched);
-  a_.vzeroupper();
-  a_.mov(rdi, kState, 8);
   a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(&code));
-  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&announce_parting));
-  a_.call(rax);
+  emit_call(a_, &announce_parting);
   a_.bind(unwatched);
 }
 
@@ -128,7 +125,7 @@ void RegionEmitter::next_masked_round(const MaskedPart& part,
   a_.mov(rdx, rsi, 4);
   announce_parting_of(code);
   a_.bind(together);
-  a_.compare_constant(at(kTurn), 0, 8);
+  a_.test(kTurn, kTurn, 8);
   a_.jump(Condition::greater_equal, head);
   exit({ExitKind::yield, block.target}, facts_.stale(plan_.live_at_begin(block.target)));
   a_.bind(done);
@@ -155,7 +152,7 @@ void RegionEmitter::go_masked(const MaskedPart& part, std::uint32_t to,
   const Passage way = passage(part.join);
   if (part.loop) {
     const Label goes_on = a_.label();
-    a_.compare_constant(at(kTurn), 0, 8);
+    a_.test(kTurn, kTurn, 8);
     a_.jump(Condition::greater_equal, goes_on);
     begin_masked(nullptr);  // the lanes have met
     exit({ExitKind::yield, part.join}, way.stale);

@@ -119,13 +119,10 @@ void NumberEmitter::emit_misses() {
     a_.bind(miss.enter);
     held_ = kNoSlot;
     const GroupExtent extent = extent_of(*miss.group, shapes_);
-    a_.vzeroupper();
-    a_.mov(rdi, kState, 8);
     a_.mov_constant(rsi, miss.group->bounds);
     a_.mov_constant(rcx, static_cast<std::uint64_t>(extent.end - extent.low));
     a_.mov_constant(r8, miss.group->constant ? 1 : 0);
-    a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&find_bounds));
-    a_.call(rax);
+    emit_call(a_, &find_bounds);
     a_.test(rax, rax, 4);
     a_.jump(Condition::equal, give_up_);
     load_address(*miss.group);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "base/one_of.hpp"
 #include "emulator/compiled/runtime_calls.hpp"
 
 namespace tilescope::emulator::compiled {
@@ -345,24 +346,31 @@ void NumberEmitter::compare_extremes(const Item& item) {
   load(rdx, item, 1 - shaped);
   load(rax, item, shaped);
   const auto extreme = [&](Gpr to, std::int64_t difference) {
+    if (difference == 0) return rax;
     a_.mov(to, rax, width);
-    if (difference == 0) return;
     a_.add_constant(to, static_cast<std::uint64_t>(difference), width);
     a_.compare(to, rax, width);  // it has not wrapped around
     const bool up = difference > 0;
     a_.jump(operation.is_signed ? (up ? Condition::less : Condition::greater)
                                 : (up ? Condition::below : Condition::above),
             parted_);
+    return to;
   };
-  extreme(rcx, extent.low);
-  extreme(rsi, extent.high);
-  for (const Gpr end : {rcx, rsi}) {
+  const Gpr low = extreme(rcx, extent.low), high = extreme(rsi, extent.high);
+  const Condition holds = condition_of(operation);
+  const bool of_low = (shaped == 0) == is_one_of(holds, {Condition::less, Condition::less_equal,
+                                                         Condition::below, Condition::below_equal});
+  const auto jump_if_holds = [&](Gpr end, Label to) {
     a_.compare(shaped == 0 ? end : rdx, shaped == 0 ? rdx : end, width);
-    a_.set(condition_of(operation), end == rcx ? rax : rcx);
-  }
-  a_.compare(rax, rcx, 4);
-  a_.jump(Condition::not_equal, parted_);
-  a_.negate(rax, 4);
+    a_.jump(holds, to);
+  };
+  const Label all = a_.label();
+  a_.mov_constant(rdi, kAllLanes);
+  jump_if_holds(of_low ? high : low, all);
+  jump_if_holds(of_low ? low : high, parted_);
+  a_.mov_constant(rdi, 0);
+  a_.bind(all);
+  a_.mov(rax, rdi, 4);
 }
 
 /// 0 or all ones.

@@ -40,10 +40,12 @@ RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWat
   trusted_ = a_.label();
   trusted_inner_ = a_.label();
   rounds_ = a_.label();
+  round_is_over_ = a_.label();
   for (const std::uint32_t b : region.blocks) blocks_.emplace(b, a_.label());
 }
 
 RegionCode RegionEmitter::emit() {
+  has_rounds_ = may_have_rounds();
   enter();
   const bool lasting = is_lasting();
   if (lasting) enter_trusted();
@@ -82,15 +84,14 @@ void RegionEmitter::block(std::uint32_t b) {
 /// Counts the block.
 void RegionEmitter::begin_block(const CodeBlock& block) {
   const std::int64_t counter = std::int64_t{block.counter} * std::int64_t{sizeof(BlockCounter)};
-  const Place active = at(kCounters, counter + std::int64_t{offsetof(BlockCounter, active)});
   a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, executed)}), 1);
-  if (masked_ == nullptr) {
-    a_.add_to(active, 32);
-  } else {
-    a_.count_ones(rax, at(kState, offsetof(CompiledState, mask)), 4);
-    a_.add_to(active, rax, 8);
+  if (masked_ != nullptr) {
+    a_.mov(rax, at(kState, offsetof(CompiledState, mask)), 4);
+    a_.complement(rax, 4);
+    a_.count_ones(rax, rax, 4);
+    a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, absent)}), rax, 8);
   }
-  a_.subtract_from(at(kTurn), static_cast<std::int32_t>(block.size));
+  a_.add_constant(kTurn, ~std::uint64_t{block.size} + 1, 8);
 }
 
 /// The instructions of the block from number `from` on.
@@ -186,11 +187,8 @@ void RegionEmitter::call(std::uint64_t function, const Operation& operation,
   const Label unwatched = a_.label();
   if (operation.only_orders) skip_if_unwatched(unwatched);
   settle(mentioned);
-  a_.vzeroupper();
-  a_.mov(rdi, kState, 8);
   a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(operation.code));
-  a_.mov_constant(rax, function);
-  a_.call(rax);
+  emit_call(a_, function);
   a_.bind(unwatched);
 }
 
@@ -224,6 +222,7 @@ void RegionEmitter::settle(const Numbers& numbers) {
 
 void RegionEmitter::exit(const RegionExit& how, const Numbers& stale) {
   settle(stale);
+  if (how.kind == ExitKind::ends && has_rounds_) end_in_round();
   a_.mov_constant(rax, code_.exits.size());
   code_.exits.push_back(how);
   code_.exits.back().block = plan_.origin(how.block);
@@ -320,8 +319,8 @@ void RegionEmitter::wait(std::uint32_t b) {
 void RegionEmitter::pause(const RegionExit& how, std::uint32_t next) {
   const Label entry = a_.label(), inner = a_.label();
   entries_.push_back({code_.exits.size(), entry, inner});
-  if (how.barrier && watch_ != AccessWatch::each) arrive(*how.barrier, next, inner);
-  if (how.kind == ExitKind::spins && watch_ != AccessWatch::each) spin_in_round(inner);
+  if (how.barrier && has_rounds_) arrive(*how.barrier, next, inner);
+  if (how.kind == ExitKind::spins && has_rounds_) spin_in_round(inner);
   exit(how, {});
   a_.bind(entry);
   begin();

@@ -116,11 +116,15 @@ class RegionEmitter {
   void check_members(std::uint32_t b, const RegisterSet& live);
   void wait(std::uint32_t b);
   void pause(const RegionExit& how, std::uint32_t next);
+  bool may_have_rounds() const;
   void arrive(std::uint32_t number, std::uint32_t next, Label inner);
   void spin_in_round(Label inner);
-  void pause_in_round(Label inner);
+  void pause_in_round(Label inner, unsigned bytes);
   void next_of_round();
   void go_to_next();
+  void go_to_lowest();
+  void end_round();
+  void end_in_round();
   void enter_rounds();
   void spin(const Passage& way);
   bool knows_all_of(std::uint32_t block) const;
@@ -147,8 +151,8 @@ class RegionEmitter {
   SegmentBuilder segments_;
   const MaskedPart* masked_ = nullptr;  ///< which code is being made; null: all lanes run
   std::map<std::uint32_t, Label> blocks_;
-  Label return_, trusted_, trusted_inner_, rounds_;
-  bool has_rounds_ = false;  ///< there is a barrier for all threads
+  Label return_, trusted_, trusted_inner_, rounds_, round_is_over_;
+  bool has_rounds_ = false;  ///< may_have_rounds
   struct Entry {
     std::size_t exit;
     Label at, inner;

@@ -120,6 +120,7 @@ void RegionEmitter::enter_trusted() {
 void RegionEmitter::leave() {
   a_.bind(return_);
   a_.vzeroupper();
+  a_.store(at(kState, offsetof(CompiledState, turn)), kTurn, 8);
   a_.add_constant(rsp, 8, 8);
   for (auto reg = std::rbegin(kKept); reg != std::rend(kKept); ++reg) a_.pop(*reg);
   a_.ret();

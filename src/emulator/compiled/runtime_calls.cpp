@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -14,12 +15,22 @@
 
 namespace tilescope::emulator::compiled {
 
+void emit_call(Assembler& a, std::uint64_t function) {
+  a.vzeroupper();
+  a.mov(rdi, kState, 8);
+  a.store(at(kState, offsetof(CompiledState, turn)), kTurn, 8);
+  a.mov_constant(rax, function);
+  a.call(rax);
+}
+
 void bind_context(CompiledState& state) {
   Rounds& rounds = state.rounds;
   Block& block = *state.context->block;
   Warp& warp = block.warps()[static_cast<std::size_t>(rounds.current - rounds.warps)];
   warp.enter(*state.worker, warp.running_frame());
+  rounds.limit -= rounds.steps;
   block.count_steps(std::exchange(rounds.steps, 0));
+  rounds.ends = 0;  // what runs now may be what others wait for
 }
 
 namespace {
@@ -27,6 +38,7 @@ namespace {
 /// In rounds code does not tell the context which warp runs.
 Context& context_of(CompiledState* state) {
   if (state->rounds.current != nullptr) bind_context(*state);
+  state->context->warp->turn() = state->turn;
   return *state->context;
 }
 

@@ -9,6 +9,14 @@
 
 namespace tilescope::emulator::compiled {
 
+/// Code that calls one of the functions below: its first argument is the state, the others are in
+/// rsi, rdx, rcx and r8.
+void emit_call(Assembler& assembler, std::uint64_t function);
+template <class Function>
+void emit_call(Assembler& assembler, Function* function) {
+  emit_call(assembler, reinterpret_cast<std::uint64_t>(function));
+}
+
 /// The context becomes that of the warp that has its turn in rounds, and the block hears of the
 /// turns that are over.
 void bind_context(CompiledState& state);

@@ -189,11 +189,8 @@ void SumEmitter::count(std::unique_ptr<SumGroup> group) {
   calls_.push_back([this, fresh, goes_on, base, offset, kept = group.get()] {
     a_.bind(fresh);
     a_.address(rdx, at(base, offset));
-    a_.vzeroupper();
-    a_.mov(rdi, kState, 8);
     a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(kept));
-    a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&announce_first));
-    a_.call(rax);
+    emit_call(a_, &announce_first);
     a_.mov(kEntries, at(kState, offsetof(CompiledState, sums)), 8);
     a_.mov(kPlace, at(kState, offsetof(CompiledState, place)), 8);
     a_.jump(goes_on);
@@ -259,11 +256,8 @@ void SumEmitter::mark_runs(const AccessGroup& group, std::vector<MarkGroup::Run>
     a_.bind(enter);
     if (whole_words != 0) store_words(whole_words, goes_on);
     a_.mov(rdx, rax, 8);
-    a_.vzeroupper();
-    a_.mov(rdi, kState, 8);
     a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(kept));
-    a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&mark_touched));
-    a_.call(rax);
+    emit_call(a_, &mark_touched);
     a_.jump(goes_on);
   });
   sums_.marks.push_back(std::move(marks));

@@ -29,7 +29,8 @@ bool TurnRounds::add(Warp& warp, const CompiledRegion* beginning) {
   CompiledPause& pause = warp.pause();
   const bool begins = pause.region == nullptr;
   const auto* const region = begins ? beginning : static_cast<const CompiledRegion*>(pause.region);
-  if (region == nullptr || region->rounds_entry == 0 || region->round_barrier != rounds.barrier) {
+  if (region == nullptr || region->rounds_entry == 0 ||
+      region->round_barrier != region_->round_barrier) {
     return false;
   }
   RoundWarp& entry = warps_[warp.index()];
@@ -43,15 +44,15 @@ bool TurnRounds::add(Warp& warp, const CompiledRegion* beginning) {
     ++begun_;
   } else {
     const CompiledExit& at = region->exits[pause.exit].place;
-    if (!at.spins && at.barrier != rounds.barrier) return false;
+    if (!at.spins && at.barrier != region_->round_barrier) return false;
     entry.entry = region->address(region->exits[pause.exit].inner);
     entry.frame = warp.running_frame().registers;
     entry.exit = static_cast<std::uint32_t>(pause.exit);
     if (!warp.may_resume()) rounds.waiting |= entry.bit;
   }
+  if (begins || warp.has_first_path()) ends_ |= entry.bit;
   entry.spins = warp.spins();
   entry.slots = pause.numbers.data() + kSlotsBefore;
-  entry.turn = &warp.turn();
   rounds.live |= entry.bit;
   return true;
 }
@@ -67,8 +68,8 @@ bool TurnRounds::begin(Block& block, std::uint64_t first_place,
   }
   Rounds& rounds = state_.rounds;
   rounds.live = rounds.waiting = 0;
-  rounds.barrier = region_->round_barrier;
-  begun_ = ended_ = 0;
+  begun_ = 0;
+  ends_ = 0;
   whole_ = 0;
   for (std::size_t i = 0; i < warps.size(); ++i) {
     if (warps[i].live() == 0) continue;
@@ -79,7 +80,7 @@ bool TurnRounds::begin(Block& block, std::uint64_t first_place,
     if (!add(warps[i], beginnings[i])) return false;
   }
   return (rounds.live & ~rounds.waiting) != 0 &&
-         block.has_only_barrier(static_cast<std::uint8_t>(rounds.barrier));
+         block.has_only_barrier(static_cast<std::uint8_t>(region_->round_barrier));
 }
 
 /// The warp is where it was last, at or behind a barrier; nowhere if it has not begun.
@@ -106,20 +107,16 @@ bool TurnRounds::end_warp(Block& block, std::uint64_t exit) {
       !block.ends_unnoticed() || !warp.has_first_path()) {
     return false;
   }
-  warp.begin_late();
-  warp.pause().region = nullptr;
-  rounds.steps += warp.end_alone();
+  rounds.steps += rounds.longest - state_.turn;
   rounds.live &= ~entry.bit;
-  ++ended_;
   return true;
 }
 
 /// The block and its warps hear where they are. `left` has left the region in its turn; null: none.
-/// `last_completions`: of the barrier, in the last round.
-void TurnRounds::end(Block& block, const RoundWarp* left, std::uint64_t last_completions) {
+void TurnRounds::end(Block& block, const RoundWarp* left) {
   Rounds& rounds = state_.rounds;
   if (worth_.size() <= region_->number) worth_.resize(region_->number + 1);
-  const auto warps = static_cast<std::uint64_t>(std::popcount(rounds.live)) + ended_;
+  const auto warps = static_cast<std::uint64_t>(std::popcount(live_));
   Worth& worth = worth_[region_->number];
   ++worth.times;
   worth.warps += warps;
@@ -128,21 +125,32 @@ void TurnRounds::end(Block& block, const RoundWarp* left, std::uint64_t last_com
     worth = {kTrials, worth.refused, worth.warps / 2, worth.turns / 2};
   }
   rounds.current = nullptr;
-  for (std::uint32_t rest = rounds.live; rest != 0; rest &= rest - 1) {
+  for (std::uint32_t rest = live_; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(rest));
     const RoundWarp& entry = warps_[i];
     Warp& warp = block.warps()[i];
+    if (&entry != left) warp.begin_round(rounds.longest);
+    if ((rounds.live & entry.bit) == 0) {
+      warp.begin_late();
+      warp.pause().region = nullptr;
+      warp.end_alone();
+      continue;
+    }
     stay(warp, entry);
     if (&entry == left) warp.begin_late();
     warp.pause().region = &entry == left || entry.exit == 0 ? nullptr : entry.region;
     warp.pause().exit = entry.exit;
   }
-  if (ended_ != 0) block.count_ended_warps(ended_);
+  if (live_ != rounds.live) {
+    block.count_ended_warps(static_cast<std::uint32_t>(std::popcount(live_ & ~rounds.live)));
+  }
   if (rounds.completions != 0 || rounds.waiting != 0) {
     block.pass_barrier(static_cast<std::uint8_t>(rounds.barrier), rounds.completions,
                        rounds.waiting);
-    block.begin_round(last_completions);
+    block.begin_round(rounds.completions - rounds.first_completions);
   }
+  rounds.barrier = kNoRounds;
+  rounds.ends = 0;
 }
 
 TurnRounds::End TurnRounds::run(Block& block, const CompiledRegion& region,
@@ -152,40 +160,46 @@ TurnRounds::End TurnRounds::run(Block& block, const CompiledRegion& region,
   if (!begin(block, first_place, beginnings)) return {};
   Rounds& rounds = state_.rounds;
   rounds.warps = warps_.data();
+  rounds.barrier = region.round_barrier;
   rounds.completions = 0;
   rounds.steps = 0;
   rounds.longest = block.launch().turn(*state_.worker);
   for (std::uint32_t rest = rounds.live; rest != 0; rest &= rest - 1) {
     block.warps()[static_cast<std::size_t>(std::countr_zero(rest))].begin_round(rounds.longest);
   }
+  rounds.ends = block.ends_unnoticed() ? ends_ : 0;
   Context& w = *state_.context;
   w.active = w.mask = w.live = kAllLanes;
   End result{.ran = true, .region = region_};
-  std::uint64_t completions = 0;  // before the round
+  live_ = rounds.live;
   for (bool goes_on = true; goes_on;) {
-    completions = rounds.completions;
-    const std::uint32_t ended = ended_;
+    rounds.first_completions = rounds.completions;
+    rounds.first_live = rounds.live;
+    rounds.limit = block.steps_to_go();
     rounds.ready = rounds.live & ~rounds.waiting;
     do {
       const std::uint64_t exit = region_->entry(region_->rounds_entry)(&state_);
       if (exit != 0 && !end_warp(block, exit)) result.exit = exit;
     } while (result.exit == 0 && rounds.ready != 0 && !block.launch().stopped());
     result.instructions += rounds.steps;
-    result.idle = ended == ended_;
+    result.idle = rounds.live == rounds.first_live;
     const bool counted = block.count_steps(std::exchange(rounds.steps, 0));
+    if (rounds.whole != 0) block.passes_round(false);
+    whole_ += std::exchange(rounds.whole, 0);
     if (result.exit != 0 || !counted) break;
     ++whole_;
     // The last round is that of Block::run_turns, which looks at it itself.
     goes_on = (rounds.live & ~rounds.waiting) != 0 && !block.has_run_long() &&
-              block.passes_round(result.idle && completions == rounds.completions);
+              block.passes_round(result.idle && rounds.completions == rounds.first_completions);
   }
   const RoundWarp* const left = result.exit != 0 ? rounds.current : nullptr;
   if (left != nullptr) {
     result.warp = static_cast<std::size_t>(left - warps_.data());
     result.region = left->region;
+    block.warps()[result.warp].turn() = state_.turn;
     bind_context(state_);
   }
-  end(block, left, rounds.completions - completions);
+  end(block, left);
   result.begun = begun_;
   return result;
 }

@@ -48,13 +48,15 @@ class TurnRounds {
   bool add(Warp& warp, const CompiledRegion* beginning);
   bool end_warp(Block& block, std::uint64_t exit);
   void stay(Warp& warp, const RoundWarp& entry);
-  void end(Block& block, const RoundWarp* left, std::uint64_t last_completions);
+  void end(Block& block, const RoundWarp* left);
   bool is_worth(bool begins);
 
   CompiledState& state_;
   const CompiledRegion* region_ = nullptr;  ///< of the first warp
   std::array<RoundWarp, 32> warps_;
-  std::uint32_t begun_ = 0, ended_ = 0;
+  std::uint32_t begun_ = 0;
+  std::uint32_t live_ = 0;    ///< warps as the rounds began
+  std::uint32_t ends_ = 0;    ///< of them, those with the path with which they began
   std::uint64_t whole_ = 0;   ///< rounds in which no warp has left the region
   std::vector<Worth> worth_;  ///< by region
 };

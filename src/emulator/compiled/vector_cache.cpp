@@ -58,12 +58,9 @@ void VectorCache::end_nans() {
     a_.vector(vptest, kNans, 0, Source::ymm(kNans));
   }
   a_.jump(Condition::equal, none);
-  a_.vzeroupper();
-  a_.mov(rdi, kState, 8);
   a_.address(rsi, a_.constant(registers));
   a_.mov_constant(rdx, deferred_.size());
-  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&replace_nans));
-  a_.call(rax);
+  emit_call(a_, &replace_nans);
   a_.bind(none);
 }
 
