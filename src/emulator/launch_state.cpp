@@ -118,8 +118,9 @@ void fill_lanes(std::uint8_t* first, std::size_t stride, std::uint32_t count, T 
 
 void LaunchState::fill_block_specials(std::uint8_t* frames, std::uint64_t block, bool kept) const {
   const std::uint32_t warps = info_.warps_per_block;
+  const Dim3 index = block_index(block);
   for (const SpecialUse& use : block_specials_) {
-    const std::uint64_t value = block_special(setup_, info_, use, block);
+    const std::uint64_t value = block_special(setup_, info_, use, block, index);
     std::uint8_t* const first = frames + use.offset;
     // The index of a row of blocks, say, is mostly that of the last block.
     const std::size_t bytes = use.bytes == 8 ? 8 : 4;
@@ -232,9 +233,9 @@ void LaunchState::record_deadlock(std::uint64_t block, const std::string& messag
 }
 
 void LaunchState::block_done(std::uint64_t linear, bool complete, std::string&& printed) {
-  const std::lock_guard lock(mutex_);
-  if (complete) ++blocks_run_;
+  if (complete) blocks_run_.fetch_add(1, std::memory_order_relaxed);
   if (!program().needs().prints) return;
+  const std::lock_guard lock(mutex_);
   prints_[linear] = std::move(printed);
   flush_prints(false);
 }

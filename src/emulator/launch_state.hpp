@@ -164,7 +164,7 @@ class LaunchState {
   std::string message_;
   std::uint64_t message_block_ = ~std::uint64_t{0};
   TrapPlace trap_;
-  std::uint64_t blocks_run_ = 0;
+  std::atomic<std::uint64_t> blocks_run_{0};
   std::uint64_t deadlocked_ = 0;
   std::map<std::pair<InstructionId, FaultKind>, FaultRecord> faults_;
   std::map<std::uint64_t, std::string> prints_;  ///< text of blocks that wait for earlier ones

@@ -67,8 +67,8 @@ std::uint64_t shared_memory_value(const LaunchSetup& setup, const LaunchInfo& in
 
 /// Without clusters every block is a cluster of its own.
 std::optional<std::uint64_t> cluster_value(const LaunchSetup& setup, SpecialRegister special,
-                                           std::uint64_t block) {
-  const Dim3 at = setup.block_index(block), size = setup.cluster;
+                                           const Dim3& at) {
+  const Dim3 size = setup.cluster;
   switch (special) {
     case SpecialRegister::is_explicit_cluster:
       return setup.explicit_cluster ? 1 : 0;
@@ -107,7 +107,7 @@ std::optional<std::uint64_t> cluster_value(const LaunchSetup& setup, SpecialRegi
 
 std::uint64_t value(const LaunchSetup& setup, const LaunchInfo& info, SpecialRegister special,
                     std::uint64_t number, std::uint32_t warp, std::uint32_t lane,
-                    std::uint64_t block, std::uint64_t local_base) {
+                    std::uint64_t block, const Dim3& index, std::uint64_t local_base) {
   const Dim3& size = setup.block;
   const std::uint32_t thread = warp * kWarpSize + lane;
   switch (special) {
@@ -126,11 +126,11 @@ std::uint64_t value(const LaunchSetup& setup, const LaunchInfo& info, SpecialReg
     case SpecialRegister::ntid_z:
       return size.z;
     case SpecialRegister::ctaid_x:
-      return setup.block_index(block).x;
+      return index.x;
     case SpecialRegister::ctaid_y:
-      return setup.block_index(block).y;
+      return index.y;
     case SpecialRegister::ctaid_z:
-      return setup.block_index(block).z;
+      return index.z;
     case SpecialRegister::nctaid_x:
       return setup.grid.x;
     case SpecialRegister::nctaid_y:
@@ -165,15 +165,15 @@ std::uint64_t value(const LaunchSetup& setup, const LaunchInfo& info, SpecialReg
     default:
       break;
   }
-  if (const auto cluster = cluster_value(setup, special, block)) return *cluster;
+  if (const auto cluster = cluster_value(setup, special, index)) return *cluster;
   return shared_memory_value(setup, info, special, number);
 }
 
 }  // namespace
 
 std::uint64_t block_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
-                            std::uint64_t block) {
-  const std::uint64_t v = value(setup, info, use.special, use.addend, 0, 0, block, 0);
+                            std::uint64_t block, const Dim3& index) {
+  const std::uint64_t v = value(setup, info, use.special, use.addend, 0, 0, block, index, 0);
   if (use.bytes != 0) return v;
   return v != 0 ? kAllLanes : 0;
 }
@@ -183,14 +183,15 @@ void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const Specia
                   std::uint64_t local_base) {
   std::uint8_t* at = registers + use.offset;
   const bool same_in_all_lanes = depends_on_block(use.special);
+  const Dim3 index = setup.block_index(block);
   std::uint64_t v = 0;
   if (use.bytes == 0) {
-    v = value(setup, info, use.special, use.addend, warp, 0, block, local_base);
+    v = value(setup, info, use.special, use.addend, warp, 0, block, index, local_base);
     *reinterpret_cast<LaneMask*>(at) = v != 0 ? kAllLanes : 0;
     return;
   }
   if (same_in_all_lanes) {
-    v = value(setup, info, use.special, use.addend, warp, 0, block, local_base);
+    v = value(setup, info, use.special, use.addend, warp, 0, block, index, local_base);
     if (use.bytes == 8) {
       std::fill_n(reinterpret_cast<std::uint64_t*>(at), kWarpSize, v);
     } else {
@@ -199,7 +200,7 @@ void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const Specia
     return;
   }
   for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
-    v = value(setup, info, use.special, use.addend, warp, lane, block, local_base);
+    v = value(setup, info, use.special, use.addend, warp, lane, block, index, local_base);
     std::memcpy(at + lane * use.bytes, &v, use.bytes);
   }
 }

@@ -22,9 +22,9 @@ bool names_reserved_shared(ptx::SpecialRegister special);
 bool is_known(ptx::SpecialRegister special);
 
 /// The value of one that depends on the block, which is the same in all lanes; of a predicate all
-/// of them.
+/// of them. `index`: the block's.
 std::uint64_t block_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
-                            std::uint64_t block);
+                            std::uint64_t block, const Dim3& index);
 
 /// Writes the 32 lanes. `block` is read only if the value depends on it.
 void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,

@@ -37,6 +37,7 @@ enum class Barriers {
   straight,      ///< one barrier behind the other
   parting,       ///< the same, where lanes part as in the loop
   leaving,       ///< the same; the last warp leaves before the third barrier
+  no_clock,      ///< the same before the fourth, at which the others wait; nothing is interpreted
   of_warps,      ///< straight; each warp has compiled code of its own, with other rounds of a loop
 };
 
@@ -103,14 +104,15 @@ again:
   }
   if (way == Barriers::of_warps) text += kTile;
   for (int round = 0; round < static_cast<int>(kRounds); ++round) {
-    text +=
-        "  atom.shared.add.u32 %r7, [%r5], 1;\n  mov.u32 %r8, %clock;\n"
-        "  mad.lo.u32 %r7, %r8, 65536, %r7;\n";
+    text += "  atom.shared.add.u32 %r7, [%r5], 1;\n";
+    if (way != Barriers::no_clock) {
+      text += "  mov.u32 %r8, %clock;\n  mad.lo.u32 %r7, %r8, 65536, %r7;\n";
+    }
     if (way == Barriers::parting) text += parts(round);
     if (way == Barriers::of_warps) text += "  add.u32 %r7, %r7, %r10;\n";
     if (way == Barriers::of_warps && round == 3) text += kBothSides;
     text += "  st.global.u32 [%rd3], %r7;\n  add.u64 %rd3, %rd3, 4;\n";
-    if (way == Barriers::leaving && round == 2) {
+    if ((way == Barriers::leaving && round == 2) || (way == Barriers::no_clock && round == 3)) {
       text += "  setp.ge.u32 %p1, %r1, 64;\n  @%p1 bra done;\n";
     }
     text += "  bar.sync 0;\n";
@@ -157,7 +159,7 @@ TEST_P(CompiledTurns, AreInTheOrderOfTheInterpreter) {
 }
 
 TEST_P(CompiledTurns, EndAtTheSameInstruction) {
-  for (const std::uint64_t limit : {1u, 100u, 999u, 2'000u, 4'000u}) {
+  for (const std::uint64_t limit : {1u, 100u, 999u, 2'000u, 3'500u}) {
     const TurnsOutcome interpreted = run(turns(GetParam()), limit, true);
     const TurnsOutcome compiled = run(turns(GetParam()), limit, false);
     EXPECT_EQ(interpreted.summary.end, LaunchEnd::budget_spent) << limit;
@@ -165,6 +167,24 @@ TEST_P(CompiledTurns, EndAtTheSameInstruction) {
     EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions) << limit;
     EXPECT_EQ(interpreted.numbers, compiled.numbers) << limit;
   }
+}
+
+/// A kernel that goes on behind kBegin; `total` is a word of global memory.
+std::string kernel_of(std::string_view body) {
+  return std::string(kHeader) + ".global .align 4 .u32 total;\n" + std::string(kBegin) +
+         std::string(body);
+}
+
+/// Returns what the interpreter gives.
+TurnsOutcome expect_as_interpreted(std::string_view body) {
+  setenv("TILESCOPE_COMPILE_AFTER", "2", 1);
+  const std::string ptx = kernel_of(body);
+  TurnsOutcome interpreted = run(ptx, 0, true);
+  const TurnsOutcome compiled = run(ptx, 0, false);
+  EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
+  EXPECT_EQ(interpreted.numbers, compiled.numbers);
+  unsetenv("TILESCOPE_COMPILE_AFTER");
+  return interpreted;
 }
 
 /// Every warp adds five times or less in a loop without barriers, and keeps what it found last.
@@ -184,15 +204,34 @@ again:
 /// A loop that may wait for others gives them a turn in each round, and goes on in compiled code
 /// behind its last one.
 TEST(CompiledLoops, GiveTurnsToOthersInEachRound) {
-  setenv("TILESCOPE_COMPILE_AFTER", "2", 1);
-  const std::string ptx = std::string(kHeader) + std::string(kBegin) + std::string(kSums);
-  const TurnsOutcome interpreted = run(ptx, 0, true), compiled = run(ptx, 0, false);
-  EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
-  EXPECT_EQ(interpreted.numbers, compiled.numbers);
+  const TurnsOutcome interpreted = expect_as_interpreted(kSums);
   // Five rounds of the first warp, four of the second, three of the last, which is done first.
   EXPECT_EQ(interpreted.numbers[64 * kRounds], 8u * 32);
   EXPECT_EQ(interpreted.numbers[0], 11u * 32 + 2 * 32 * 100);
-  unsetenv("TILESCOPE_COMPILE_AFTER");
+}
+
+/// In each round the warp adds numbers that the round before has computed: one of known shape, and
+/// one that has none where the loop begins.
+constexpr std::string_view kNumbers = R"(  ld.global.u32 %r8, [%rd3];
+  mov.u32 %r6, 1;
+again:
+  atom.shared.add.u32 %r7, [%r5], %r6;
+  atom.shared.add.u32 %r9, [%r5], %r8;
+  mul.lo.u32 %r8, %r6, 3;
+  add.u32 %r6, %r6, 1;
+  setp.lt.u32 %p1, %r6, 12;
+  @%p1 bra again;
+  bar.sync 0;
+  ld.shared.u32 %r10, [%r5];
+  st.global.u32 [%rd3], %r7;
+  st.global.u32 [%rd3+4], %r9;
+  st.global.u32 [%rd3+8], %r10;
+  ret;
+}
+)";
+
+TEST(CompiledLoops, AddTheNumbersOfTheRoundBefore) {
+  expect_as_interpreted(kNumbers);
 }
 
 /// Behind a barrier every warp looks 100 times whether others have changed something, in every
@@ -214,26 +253,112 @@ again:
 
 /// A block whose warps only spin gives others a turn after some rounds.
 TEST(CompiledLoops, LetOtherBlocksRunInTheOrderOfTheInterpreter) {
-  setenv("TILESCOPE_COMPILE_AFTER", "2", 1);
-  const std::string ptx = std::string(kHeader) + ".global .align 4 .u32 total;\n" +
-                          std::string(kBegin) + std::string(kLooks);
-  const TurnsOutcome interpreted = run(ptx, 0, true), compiled = run(ptx, 0, false);
-  EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
-  EXPECT_EQ(interpreted.numbers, compiled.numbers);
+  const TurnsOutcome interpreted = expect_as_interpreted(kLooks);
   EXPECT_GT(interpreted.numbers[0], interpreted.numbers[kThreads * kRounds]);  // of two blocks
+}
+
+/// The block in the middle crosses 1.7 million barriers, in more than 20 million warp instructions.
+/// Then each thread takes a number.
+constexpr std::string_view kLong = R"(  mov.u64 %rd4, total;
+  mov.u32 %r6, 1;
+  setp.ne.u32 %p1, %r2, 20;
+  @%p1 bra again;
+  mov.u32 %r6, 1700000;
+again:
+  bar.sync 0;
+  sub.u32 %r6, %r6, 1;
+  setp.ne.u32 %p1, %r6, 0;
+  @%p1 bra again;
+  atom.global.add.u32 %r7, [%rd4], 1;
+  st.global.u32 [%rd3], %r7;
+  ret;
+}
+)";
+
+/// A block that has run long lets others run, wherever it is.
+TEST(CompiledLoops, LetOtherBlocksRunAfterALongTime) {
+  setenv("TILESCOPE_COMPILE_AFTER", "2", 1);
+  const TurnsOutcome outcome = run(kernel_of(kLong), 0, false);
+  for (const std::size_t warp : {0u, 1u, 2u}) {
+    EXPECT_GT(outcome.numbers[(20 * kThreads + warp * 32) * kRounds],
+              outcome.numbers[(21 * kThreads + warp * 32) * kRounds]);
+  }
   unsetenv("TILESCOPE_COMPILE_AFTER");
 }
 
+/// Every thread adds to a word and to a long of its own, those of odd blocks below lane 20 only;
+/// and those from lane 12 on, whose address the others do not have.
+constexpr std::string_view kNeighbours = R"(  mad.lo.u32 %r6, %r2, 96, %r1;
+  mul.wide.u32 %rd2, %r6, 8;
+  add.u64 %rd2, %rd1, %rd2;
+  mul.wide.u32 %rd3, %r6, 4;
+  add.u64 %rd3, %rd1, %rd3;
+  cvt.u64.u32 %rd4, %r4;
+  red.global.add.u64 [%rd2], %rd4;
+  and.b32 %r7, %r2, 1;
+  setp.eq.u32 %p1, %r7, 0;
+  and.b32 %r8, %r1, 31;
+  setp.lt.or.u32 %p1, %r8, 20, %p1;
+  @!%p1 bra done;
+  red.global.add.u32 [%rd3+30720], %r4;
+  red.global.add.u32 [%rd3+46080], 3;
+done:
+  st.global.u32 [%rd3+61440], %r4;
+  setp.lt.u32 %p2, %r8, 12;
+  mov.u64 %rd4, %rd1;
+  @%p2 bra last;
+  add.u64 %rd4, %rd3, 30720;
+  red.global.add.u32 [%rd4], %r4;
+last:
+  cvt.u32.u64 %r9, %rd4;
+  st.global.u32 [%rd3+76800], %r9;
+  ret;
+}
+)";
+
+TEST(CompiledSums, OfNeighboursAreThoseOfTheInterpreter) {
+  expect_as_interpreted(kNeighbours);
+}
+
+/// Bits of two indices together: compared with another number than 0, read by others, and with
+/// different signs in a warp.
+constexpr std::string_view kSigns = R"(  add.u32 %r6, %r1, 3;
+  or.b32 %r7, %r6, %r2;
+  setp.lt.s32 %p1, %r7, 40;
+  @%p1 bra small;
+  st.global.u32 [%rd3], %r2;
+small:
+  or.b32 %r8, %r6, %r2;
+  or.b32 %r9, %r8, 1;
+  setp.lt.s32 %p2, %r8, 0;
+  @%p2 bra middle;
+  st.global.u32 [%rd3+4], %r9;
+middle:
+  sub.u32 %r10, %r1, %r2;
+  or.b32 %r11, %r10, %r6;
+  setp.ge.s32 %p3, %r11, 0;
+  @!%p3 bra done;
+  st.global.u32 [%rd3+8], %r6;
+done:
+  ret;
+}
+)";
+
+TEST(CompiledSigns, AreThoseOfEachLane) {
+  expect_as_interpreted(kSigns);
+}
+
 std::string name_of(const ::testing::TestParamInfo<Barriers>& info) {
-  constexpr std::string_view kNames[] = {"Loop",      "LanesPartInALoop", "Straight",
-                                         "LanesPart", "AWarpLeaves",      "CodeOfWarps"};
+  constexpr std::string_view kNames[] = {
+      "Loop",        "LanesPartInALoop",        "Straight",   "LanesPart",
+      "AWarpLeaves", "AWarpLeavesWithoutClock", "CodeOfWarps"};
   return std::string(kNames[static_cast<std::size_t>(info.param)]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, CompiledTurns,
                          ::testing::Values(Barriers::loop, Barriers::parting_loop,
                                            Barriers::straight, Barriers::parting, Barriers::leaving,
-                                           Barriers::of_warps),
+                                           Barriers::no_clock, Barriers::of_warps),
                          name_of);
 
 }  // namespace

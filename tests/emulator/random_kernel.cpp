@@ -222,6 +222,14 @@ std::string KernelGenerator::guard_of_branch() {
   if (chance(60)) return predicate();
   // Nothing but branches reads it, sometimes two.
   if (chance(25)) return "%b";
+  if (chance(25)) {  // nothing but the sign of bits of several words together
+    line("sub.u32 %s0, {}, {}", chance(70) ? "%tid.x" : word(), below(40));
+    line("sub.u32 %s1, {}, {}", word(), below(40));
+    line("or.b32 %sign, %s0, %s1");
+    if (chance(30)) line("or.b32 %sign, %sign, {}", word());
+    line("setp.{} %b, %sign, {}", pick({"lt.s32", "ge.s32"}), chance(80) ? 0 : below(60));
+    return "%b";
+  }
   line("setp.{} %b, {}, {}", pick({"lt.s32", "ge.u32", "gt.s32", "le.u32"}),
        chance(50) ? "%tid.x" : word(), word_or_constant());
   return "%b";
@@ -413,7 +421,8 @@ std::string KernelGenerator::kernel() {
   return fmt::format(
       ".shared .align 16 .b8 tile[{}];\n"
       ".visible .entry k(.param .u64 data, .param .u64 results) {{\n"
-      "  .reg .b32 %r<{}>, %i, %base, %n<4>;\n  .reg .b64 %rd<{}>, %at, %data, %results;\n"
+      "  .reg .b32 %r<{}>, %i, %base, %n<4>, %s<2>, %sign;\n  .reg .b64 %rd<{}>, %at, %data, "
+      "%results;\n"
       "  .reg .f32 %f<{}>;\n  .reg .f64 %fd<{}>;\n  .reg .b16 %h<2>;\n"
       "  .reg .pred %p<{}>, %q, %b;\n{}}}\n",
       kTileBytes, kWords, kLongs, kSingles, kDoubles, kPredicates, text_);

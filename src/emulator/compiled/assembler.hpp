@@ -45,6 +45,7 @@ enum class Condition : std::uint8_t {
   not_equal = 5,
   below_equal = 6,
   above = 7,
+  negative = 8,
   less = 12,
   greater_equal = 13,
   less_equal = 14,

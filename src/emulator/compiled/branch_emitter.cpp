@@ -9,11 +9,11 @@
 
 namespace tilescope::emulator::compiled {
 
-/// The warp's turn ends behind a round of a loop that may wait for others. Whoever looks for blocks
-/// that wait for ever reads the frame.
+/// The warp's turn ends behind a round of a loop that may wait for others. What is assumed of
+/// registers at the head is in the frame when the code is entered.
 void RegionEmitter::spin(const Passage& way) {
-  settle(way.stale);
-  pause({ExitKind::spins, way.to, 0}, way.to);
+  settle(way.to == region_.head ? way.stale : way.unknown_inside);
+  pause({ExitKind::spins, way.to, 0}, way.to, way.stale);
 }
 
 /// Whether the facts at the begin of the block hold here too.
@@ -131,10 +131,6 @@ RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {
   Passage result{to, facts_.stale(plan_.live_at_begin(to)), {}};
   result.inside = region_.at_begin.contains(to) && knows_all_of(to);
   if (!result.inside) return result;
-  if (region_.is_settled(to)) {
-    result.unknown_inside = result.stale;
-    return result;
-  }
   const std::vector<KnownFacts::Entry>& known = region_.at_begin.at(to).entries;
   auto place = known.begin();
   for (const KeptNumber& number : result.stale) {

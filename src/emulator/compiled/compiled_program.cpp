@@ -181,7 +181,7 @@ Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& r
                        exit.kind == ExitKind::spins,
                        exit.parted_at};
     place.barrier = exit.barrier;
-    result->exits.push_back({exit.kind, exit.entry, exit.inner, place});
+    result->exits.push_back({exit.kind, exit.entry, exit.inner, exit.settle, place});
   }
   result->trusted_entry = code.trusted_entry;
   result->trusted_inner = code.trusted_inner;

@@ -30,7 +30,7 @@ struct CompiledRegion {
   CodeMemory memory;
   struct Exit {
     ExitKind kind;
-    std::size_t entry, inner;  ///< as in RegionExit
+    std::size_t entry, inner, settle;  ///< as in RegionExit
     CompiledExit place;
   };
   std::vector<Exit> exits;

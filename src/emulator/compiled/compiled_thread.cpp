@@ -61,7 +61,7 @@ class Thread final : public CompiledThread {
   void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
   Wish compile(const Frame& frame, std::uint32_t block, std::size_t known);
   std::uint64_t executed_since();
-  TurnRounds::End run_rounds(Block& block);
+  const TurnRounds::End* run_rounds(Block& block);
   const Exit& leave(Block& block, Warp& warp, const CompiledRegion& region, std::uint64_t number);
   bool end_turn(Block& block, Warp& warp, const CompiledRegion& region, const Exit& exit,
                 WarpsRun& result);
@@ -273,19 +273,21 @@ bool Thread::end_turn(Block& block, Warp& warp, const CompiledRegion& region, co
 }
 
 /// As many rounds of the whole block as there are, if its first warp is where rounds may begin.
-TurnRounds::End Thread::run_rounds(Block& block) {
+/// Null: none has run.
+const TurnRounds::End* Thread::run_rounds(Block& block) {
   Warp& first = block.warps()[0];
   const void* const at = first.pause().region;
   const CompiledRegion* const region =
       at != nullptr ? static_cast<const CompiledRegion*>(at) : known_beginning(first);
-  if (first.live() == 0 || region == nullptr || region->rounds_entry == 0) return {};
-  const TurnRounds::End end = rounds_.run(block, *region, first_place_, trusted_);
+  if (first.live() == 0 || region == nullptr || region->rounds_entry == 0) return nullptr;
+  const TurnRounds::End& end = rounds_.run(block, *region, first_place_, trusted_);
+  if (!end.ran) return nullptr;
   if (end.begun != 0) {
     judge(*end.region, end.region->counter, end.instructions, end.begun);
-  } else if (end.ran) {
+  } else {
     trials_[end.region->counter].instructions += end.instructions;
   }
-  return end;
+  return &end;
 }
 
 /// All regions that it enters have been entered before: nothing has to grow for them meanwhile.
@@ -297,13 +299,12 @@ WarpsRun Thread::run_warps(Block& block, std::size_t first) {
   const CompiledRegion* in_turn = nullptr;  // the region in which a warp has its turn still
   std::uint64_t left_by = 0;                // ...which it has left by this exit
   if (first == 0 && has_rounds_) {
-    const TurnRounds::End rounds = run_rounds(block);
-    result.idle = rounds.idle;
-    if (rounds.ran && rounds.exit == 0) return {warps.size(), nullptr, rounds.idle};
-    if (rounds.ran) {
-      i = rounds.warp;
-      in_turn = rounds.region;
-      left_by = rounds.exit;
+    if (const TurnRounds::End* const rounds = run_rounds(block)) {
+      if (rounds->exit == 0) return {warps.size(), nullptr, rounds->idle};
+      result.idle = rounds->idle;
+      i = rounds->warp;
+      in_turn = rounds->region;
+      left_by = rounds->exit;
     }
   }
   for (; i < warps.size(); ++i) {

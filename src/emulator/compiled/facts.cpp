@@ -156,7 +156,8 @@ ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& fac
     case Act::bit_and:
     case Act::bit_or:
     case Act::bit_xor:
-      return all_uniform() ? kUniform : bitwise_shape(operation, facts);
+      if (all_uniform() || is_one_for_all(operation, facts)) return kUniform;
+      return bitwise_shape(operation, facts);
     case Act::multiply_high:
     case Act::keep_bits:
     case Act::divide:
@@ -222,7 +223,19 @@ bool FactRules::spreads_sign(const Operation& operation, const Facts& facts) con
          shape(facts, operation.in[0]) > kUniform && !number(facts, operation.in[0]);
 }
 
+/// The number of the result is that of lane 0, which has the sign of all.
+bool FactRules::has_one_sign(const Operation& operation, const Facts& facts) const {
+  if (operation.width == 0 || !plan_.only_sign(operation.out[0])) return false;
+  const ShapeNumber a = shape(facts, operation.in[0]), b = shape(facts, operation.in[1]);
+  if (a == kNoShape || b == kNoShape || (a == kUniform && b == kUniform)) return false;
+  return std::all_of(operation.in.begin(), operation.in.end(), [&](std::uint32_t reg) {
+    const ShapeExtent extent = shapes_.extent(shape(facts, reg), operation.width);
+    return extent.low > -kFar && extent.high < kFar;
+  });
+}
+
 bool FactRules::is_one_for_all(const Operation& operation, const Facts& facts) const {
+  if (!may_part_ && operation.act == Act::bit_or) return has_one_sign(operation, facts);
   if (may_part_ || operation.act != Act::compare || operation.real ||
       is_one_of(operation.comparison, {ptx::Compare::eq, ptx::Compare::ne}) ||
       !plan_.only_branches(operation.out[0])) {

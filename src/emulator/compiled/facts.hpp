@@ -53,7 +53,8 @@ class FactRules {
   /// that no lane is negative: divisions of indices by powers of two begin so.
   bool spreads_sign(const Operation& operation, const Facts& facts) const;
   /// A comparison of integers that only branches depend on, one of them uniform, the other of known
-  /// shape. The code then tests that all lanes give the same result, and is left where they do not.
+  /// shape; or bits of two registers of known shape together, of which only the sign is read. The
+  /// code then tests that all lanes give the same result, and is left where they do not.
   bool is_one_for_all(const Operation& operation, const Facts& facts) const;
   /// From now on only some lanes run. `accesses`: accesses of known shape have code.
   void begin_masked(bool accesses) { masked_ = true, masked_accesses_ = accesses; }
@@ -72,6 +73,7 @@ class FactRules {
   unsigned result_zeros(const Operation& operation, const Facts& facts) const;
   ShapeNumber bitwise_shape(const Operation& operation, const Facts& facts) const;
   ShapeNumber shifted_shape(const Operation& operation, const Facts& facts) const;
+  bool has_one_sign(const Operation& operation, const Facts& facts) const;
   bool has_bits_apart(const Facts& facts, std::uint32_t reg, unsigned bits) const;
   bool is_regular_access(const Operation& operation, std::size_t i, const Facts& facts) const;
   bool has_masked_code(const Operation& operation, const Facts& facts) const;

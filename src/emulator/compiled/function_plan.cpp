@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/one_of.hpp"
 #include "emulator/compiled/translator.hpp"
 
 namespace tilescope::emulator::compiled {
@@ -24,6 +25,7 @@ FunctionPlan::FunctionPlan(const Program& program, const CodeFunction& function,
   }
   find_live();
   find_only_branches();
+  find_only_signs();
 }
 
 bool FunctionPlan::ends_warp(std::uint32_t b) const {
@@ -160,6 +162,37 @@ void FunctionPlan::find_live() {
       for (std::uint32_t i = block.body_end; i-- > block.begin;)
         step_back(body_->operations[i], live);
       changed = body_->live[b].unite(live) || changed;
+    }
+  }
+}
+
+/// Readers are signed comparisons with 0, and `or`s of whose results nothing but the sign is read.
+void FunctionPlan::find_only_signs() {
+  body_->only_signs.assign(body_->registers.size(), true);
+  const auto is_zero = [&](std::uint32_t reg) {
+    const RegisterInfo& info = body_->registers[reg];
+    return info.kind == RegisterKind::constant && info.bits == 0;
+  };
+  for (const ptx::Parameter& result : function_->source->returns) {
+    if (result.in_register && result.reg != ptx::no_index) {
+      const std::uint32_t offset = function_->registers[result.reg].offset;
+      body_->only_signs[body_->registers.find(offset)] = false;
+    }
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Operation& operation : body_->operations) {
+      const bool compares = operation.act == Act::compare && operation.is_signed &&
+                            !operation.real &&
+                            is_one_of(operation.comparison, {ptx::Compare::lt, ptx::Compare::ge}) &&
+                            is_zero(operation.in[1]);
+      const bool joins =
+          operation.act == Act::bit_or && operation.width != 0 && only_sign(operation.out[0]);
+      if (compares || joins) continue;
+      for (const std::uint32_t reg : operation.in) {
+        changed = changed || body_->only_signs[reg];
+        body_->only_signs[reg] = false;
+      }
     }
   }
 }

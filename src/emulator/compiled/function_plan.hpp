@@ -43,6 +43,8 @@ class FunctionPlan {
   std::vector<FrameRange> frame_resets(std::uint32_t bytes) const;
   /// The predicate is read by nothing but branches, and by logic of predicates that are so too.
   bool only_branches(std::uint32_t predicate) const { return body_->only_branches[predicate]; }
+  /// Nothing of the register is read but whether it is negative.
+  bool only_sign(std::uint32_t reg) const { return body_->only_signs[reg]; }
   /// All lanes that reach the block's end leave the kernel there.
   bool ends_warp(std::uint32_t block) const;
   /// The blocks that may follow.
@@ -53,6 +55,7 @@ class FunctionPlan {
   void step_back(const Operation& operation, RegisterSet& live) const;
   void find_live();
   void find_only_branches();
+  void find_only_signs();
 
   /// The same in each copy of a plan, whatever rounds of loops have copies in it.
   struct Body {
@@ -61,6 +64,7 @@ class FunctionPlan {
     std::vector<Operation> operations;
     std::vector<RegisterSet> live;    ///< by block of the function
     std::vector<bool> only_branches;  ///< by register
+    std::vector<bool> only_signs;     ///< by register
     bool sets_carry = false;          ///< some instruction sets the condition code
   };
   const CodeFunction* function_;

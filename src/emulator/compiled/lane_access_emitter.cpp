@@ -1,6 +1,9 @@
 #include "emulator/compiled/lane_access_emitter.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <iterator>
 
 #include "base/one_of.hpp"
 #include "emulator/compiled/runtime_calls.hpp"
@@ -187,17 +190,39 @@ void LaneAccessEmitter::check_512() {
   a_.jump(Condition::not_equal, slow_);
 }
 
-/// rax: the address less kMemory.
-void LaneAccessEmitter::load_address() {
+/// The address less kMemory.
+void LaneAccessEmitter::load_address(Gpr to) {
   const unsigned bytes = plan_.registers()[operation_.in[0]].width;
-  a_.mov(rax, in_frame(operation_.in[0]), bytes);
-  if (bytes == 4) a_.add_constant(rax, static_cast<std::uint64_t>(operation_.code->offset), 4);
+  a_.mov(to, in_frame(operation_.in[0]), bytes);
+  if (bytes == 4) a_.add_constant(to, static_cast<std::uint64_t>(operation_.code->offset), 4);
+}
+
+/// All lanes write memory. The frame is read for some of them before any writes: the CPU may let a
+/// load wait for stores whose addresses it does not know yet. `read` and `write` get an address and
+/// a register for a value, if `values` says so; not rdx where there is a result.
+template <class Read, class Write>
+void LaneAccessEmitter::in_groups(bool values, Read read, Write write) {
+  constexpr Gpr kFree[] = {rax, rsi, rdi, r8, r9, r10, r11, rdx};
+  const int free = static_cast<int>(std::size(kFree)) - (operation_.out.empty() ? 0 : 1);
+  const int each = values ? 2 : 1, most = free / each;
+  for (int begin = 0; begin < 32; begin += most) {
+    const int end = std::min(begin + most, 32);
+    const auto visit = [&](auto what) {
+      for (int lane = begin; lane < end; ++lane) {
+        lane_ = lane;
+        const Gpr* const registers = kFree + (lane - begin) * each;
+        what(registers[0], registers[each - 1]);
+      }
+    };
+    visit(read);
+    visit(write);
+  }
 }
 
 void LaneAccessEmitter::move_lane() {
   const Operation& operation = operation_;
   const unsigned slot = operation.width == 8 ? 8 : 4;
-  load_address();
+  load_address(rax);
   const auto element = [&](std::size_t i) {
     return at(kMemory, static_cast<std::int64_t>(i) * operation.width, rax, 1);
   };
@@ -261,22 +286,84 @@ void LaneAccessEmitter::count_changes() {
   a_.add_to(changes, rsi, 8);
 }
 
-/// In ascending order, as lanes may name the same word. `locks`: as one step for all host threads.
-void LaneAccessEmitter::add_lane(bool locks) {
-  load_address();
+void LaneAccessEmitter::store_lanes() {
+  const unsigned slot = operation_.width == 8 ? 8 : 4;
+  in_groups(
+      true,
+      [&](Gpr address, Gpr value) {
+        load_address(address);
+        a_.mov(value, in_frame(operation_.in[1]), slot);
+      },
+      [&](Gpr address, Gpr value) {
+        a_.store(at(kMemory, 0, address, 1), value, operation_.width);
+      });
+}
+
+/// In ascending order, as lanes may name the same word.
+void LaneAccessEmitter::add_lanes() {
+  in_groups(
+      !known_addend(), [&](Gpr address, Gpr addend) { load_sum(address, addend); },
+      [&](Gpr address, Gpr addend) { add_lane(address, addend, false); });
+}
+
+void LaneAccessEmitter::load_sum(Gpr address, Gpr addend) {
+  load_address(address);
+  if (!known_addend()) a_.mov(addend, in_frame(operation_.in[1]), operation_.width);
+}
+
+/// `locks`: as one step for all host threads.
+void LaneAccessEmitter::add_lane(Gpr address, Gpr addend, bool locks) {
   const unsigned width = operation_.width;
-  const std::optional<std::int32_t> known = known_addend();
   const bool has_result = !operation_.out.empty();
-  const Place place = at(kMemory, 0, rax, 1);
+  const Place place = at(kMemory, 0, address, 1);
   if (has_result) a_.mov(rdx, place, width);
-  if (!known) a_.mov(rsi, in_frame(operation_.in[1]), width);
   if (locks) a_.lock();
-  if (known) {
+  if (const std::optional<std::int32_t> known = known_addend()) {
     a_.add_to(place, *known, width);
   } else {
-    a_.add_to(place, rsi, width);
+    a_.add_to(place, addend, width);
   }
   if (has_result) a_.store(in_frame(operation_.out[0]), rdx, width);
+}
+
+/// The same one lane after the other, of those that run.
+void LaneAccessEmitter::add_in_loop(bool locks) {
+  each_lane(true, [&] {
+    load_sum(rax, rsi);
+    add_lane(rax, rsi, locks);
+  });
+}
+
+/// rax: the address of lane 0 less kMemory, if lanes are neighbours. In the frame lanes that do not
+/// run may have another one.
+void LaneAccessEmitter::load_first_address() {
+  if (!masked_) {
+    lane_ = 0;
+    return load_address(rax);
+  }
+  lane_ = std::nullopt;
+  a_.lowest_one(kLane, at(kState, offsetof(CompiledState, mask)), 4);
+  load_address(rax);
+  a_.shift_left(kLane, static_cast<std::uint8_t>(std::countr_zero(unsigned{operation_.width})), 8);
+  a_.subtract(rax, kLane, 8);
+}
+
+/// No two lanes name the same word.
+void LaneAccessEmitter::add_neighbours() {
+  const auto running = [&](VectorCode code) { return masked_ ? masked(code, kRunning) : code; };
+  load_first_address();
+  a_.add(rax, kMemory, 8);
+  for (int lane = 0; lane < 32; lane += strip_lanes(a_)) {
+    const Place words = at(rax, std::int64_t{lane} * operation_.width);
+    if (masked_) load_running(a_, lane);
+    if (const std::optional<std::int32_t> known = known_addend()) {
+      a_.strip(vpbroadcastd, kLanes, 0, a_.constant_32(static_cast<std::uint32_t>(*known)));
+    } else {
+      a_.strip(vmovups, kLanes, 0, at(kFrame, lane_of(operation_.in[1], lane)));
+    }
+    a_.strip(running(vpaddd), kLanes, kLanes, words);
+    a_.strip(running(vmovups_store), kLanes, 0, words);
+  }
 }
 
 void LaneAccessEmitter::emit() {
@@ -297,7 +384,13 @@ void LaneAccessEmitter::emit() {
         a_.jump(Condition::equal, shared_by_threads_);
       }
     }
-    each_lane(masked_, [&] { add_lane(false); });
+    if (neighbours_ && operation_.width == 4 && operation_.out.empty()) {
+      add_neighbours();
+    } else {
+      masked_ ? add_in_loop(false) : add_lanes();
+    }
+  } else if (operation_.act == Act::store && operation_.in.size() == 2 && !masked_) {
+    store_lanes();
   } else {
     each_lane(masked_, [&] { move_lane(); });
   }
@@ -307,7 +400,7 @@ void LaneAccessEmitter::emit() {
 void LaneAccessEmitter::emit_slow() {
   if (operation_.act == Act::atomic_add && !is_shared()) {
     a_.bind(shared_by_threads_);
-    each_lane(true, [&] { add_lane(true); });
+    add_in_loop(true);
     a_.jump(behind_);
   }
   a_.bind(slow_);

@@ -14,14 +14,15 @@ namespace tilescope::emulator::compiled {
 class LaneAccessEmitter {
  public:
   /// `bounds`: the number of its AccessBounds, of single lanes. `masked`: only the lanes of
-  /// CompiledState::mask run; with AVX-512.
+  /// CompiledState::mask run; with AVX-512. `neighbours`: the lanes' words follow each other.
   LaneAccessEmitter(Assembler& assembler, const FunctionPlan& plan, const Operation& operation,
-                    std::uint32_t bounds, bool masked)
+                    std::uint32_t bounds, bool masked, bool neighbours)
       : a_(assembler),
         plan_(plan),
         operation_(operation),
         bounds_(bounds),
         masked_(masked),
+        neighbours_(neighbours),
         slow_(assembler.label()),
         shared_by_threads_(assembler.label()),
         behind_(assembler.label()) {}
@@ -45,18 +46,26 @@ class LaneAccessEmitter {
   template <class Visit>
   void each_lane(bool loop, Visit visit);
   Place in_frame(std::uint32_t reg) const;
-  void load_address();
+  void load_address(Gpr to);
+  template <class Read, class Write>
+  void in_groups(bool values, Read read, Write write);
   void move_lane();
   std::optional<std::int32_t> known_addend() const;
   void count_changes();
-  void add_lane(bool locks);
+  void store_lanes();
+  void add_lanes();
+  void load_sum(Gpr address, Gpr addend);
+  void add_lane(Gpr address, Gpr addend, bool locks);
+  void add_in_loop(bool locks);
+  void load_first_address();
+  void add_neighbours();
   std::int64_t lane_of(std::uint32_t reg, int lane) const;
 
   Assembler& a_;
   const FunctionPlan& plan_;
   const Operation& operation_;
   std::uint32_t bounds_;
-  bool masked_;
+  bool masked_, neighbours_;
   Label slow_, shared_by_threads_, behind_;
   std::optional<int> lane_;  ///< the present one; nothing: it is in a register
 };

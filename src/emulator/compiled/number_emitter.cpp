@@ -109,6 +109,7 @@ void NumberEmitter::number(const Item& item) {
       a_.mov(rax, at(rcx, item.operation->code->offset), item.operation->width);
       break;
     default:
+      if (item.one_for_all) check_signs(item);
       arithmetic(item);
   }
   store_result(item.out_slots[0], std::max(width, 4u));
@@ -371,6 +372,20 @@ void NumberEmitter::compare_extremes(const Item& item) {
   a_.mov_constant(rdi, 0);
   a_.bind(all);
   a_.mov(rax, rdi, 4);
+}
+
+/// The lowest and the highest lane of each operand have the same sign, so all between do.
+void NumberEmitter::check_signs(const Item& item) {
+  const unsigned width = item.operation->width;
+  for (const std::size_t i : {0, 1}) {
+    if (item.in_shapes[i] == kUniform) continue;
+    const ShapeExtent extent = shapes_.extent(item.in_shapes[i], width);
+    load(rax, item, i);
+    a_.address(rcx, at(rax, extent.low));
+    a_.address(rdx, at(rax, extent.high));
+    a_.bit_xor(rcx, rdx, width);
+    a_.jump(Condition::negative, parted_);
+  }
 }
 
 /// 0 or all ones.

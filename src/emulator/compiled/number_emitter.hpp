@@ -37,6 +37,7 @@ class NumberEmitter {
   void divide(const Item& item);
   void compare(const Item& item);
   void compare_extremes(const Item& item);
+  void check_signs(const Item& item);
   void select(const Item& item);
   void check_no_wrap(ShapeNumber shape, bool is_signed);
   void load(Gpr to, const Item& item, std::size_t i);

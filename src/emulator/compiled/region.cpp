@@ -70,11 +70,6 @@ void choose_blocks(const FunctionPlan& plan, Region& region, std::vector<bool> s
     }
   }
   std::sort(region.blocks.begin(), region.blocks.end());
-  for (const std::uint32_t b : region.blocks) {
-    if (blocks[b].end == BlockEnd::branch && blocks[b].spin) {
-      region.settled.push_back(blocks[b].target);
-    }
-  }
 }
 
 /// Registers that addresses and branches depend on, through operations that may keep a shape.
@@ -212,13 +207,10 @@ void spread_facts(const FunctionPlan& plan, Region& region, const Facts& assumed
     if (block.end == BlockEnd::collective) rules.apply(plan.operation(block.body_end), facts);
     for (const std::uint32_t next : next_known(plan, region, rules, b, facts)) {
       if (!region.contains(next)) continue;
-      std::optional<Facts> settled;
-      const Facts& there =
-          region.is_settled(next) ? settled.emplace(facts.settled()) : std::as_const(facts);
       const auto found = region.at_begin.find(next);
       if (found == region.at_begin.end()) {
-        region.at_begin.emplace(next, there.known(plan.live_at_begin(next)));
-      } else if (!meet(found->second, there)) {
+        region.at_begin.emplace(next, facts.known(plan.live_at_begin(next)));
+      } else if (!meet(found->second, facts)) {
         continue;
       }
       open[order.place(next)] = true;
@@ -363,10 +355,6 @@ void find_facts(const FunctionPlan& plan, Region& region, const PresentState& pr
 
 bool Region::contains(std::uint32_t block) const {
   return std::binary_search(blocks.begin(), blocks.end(), block);
-}
-
-bool Region::is_settled(std::uint32_t block) const {
-  return block != head && std::find(settled.begin(), settled.end(), block) != settled.end();
 }
 
 std::optional<std::uint32_t> known_takers(const FunctionPlan& plan, const FactRules& rules,

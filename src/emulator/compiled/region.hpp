@@ -36,13 +36,8 @@ struct Region {
 
   /// By the block that ends with their branch.
   std::map<std::uint32_t, MaskedPart> masked_parts;
-  /// Blocks where loops begin that may wait for others: warps pause there.
-  std::vector<std::uint32_t> settled;
 
   bool contains(std::uint32_t block) const;
-  /// The frame has all registers at the block's begin. The head is as other blocks: what is assumed
-  /// of registers is in the frame when the code is entered.
-  bool is_settled(std::uint32_t block) const;
 };
 
 /// Whether all lanes stay in a region behind the end of the block, if they do so together.

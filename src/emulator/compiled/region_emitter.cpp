@@ -62,6 +62,7 @@ RegionCode RegionEmitter::emit() {
   for (const Entry& entry : entries_) {
     code_.exits[entry.exit].entry = a_.offset(entry.at);
     code_.exits[entry.exit].inner = a_.offset(entry.inner);
+    code_.exits[entry.exit].settle = a_.offset(entry.settle);
   }
   if (has_rounds_) code_.rounds_entry = a_.offset(rounds_);
   if (lasting) {
@@ -103,6 +104,7 @@ void RegionEmitter::body(std::uint32_t b, std::uint32_t from) {
     Numbers stale = facts_.stale(*here);
     const Operation& operation = plan_.operation(i);
     const Numbers before = mentioned(operation);
+    const bool neighbours = names_neighbours(operation);
     KnownFacts known;
     if (region_.masked_parts.contains(b)) known = facts_.known(*here);
     Segment next = segments_.next(facts_, i, block.body_end, here);
@@ -111,7 +113,7 @@ void RegionEmitter::body(std::uint32_t b, std::uint32_t from) {
       if (watch_ == AccessWatch::nothing && LaneAccessEmitter::takes(plan_, operation)) {
         settle(before);
         const auto lanes = std::make_shared<LaneAccessEmitter>(
-            a_, plan_, operation, numbers_.bounds++, masked_ != nullptr);
+            a_, plan_, operation, numbers_.bounds++, masked_ != nullptr, neighbours);
         lanes->emit();
         later([lanes] { lanes->emit_slow(); });
       } else {
@@ -210,6 +212,20 @@ RegionEmitter::Numbers RegionEmitter::mentioned(const Operation& operation) cons
     }
   }
   return result;
+}
+
+/// The words of an atomic sum follow each other.
+bool RegionEmitter::names_neighbours(const Operation& operation) const {
+  if (operation.act != Act::atomic_add) return false;
+  const std::uint32_t address = operation.in[0];
+  const ShapeNumber shape = facts_[address].shape;
+  if (shape == kNoShape) return false;
+  for (int lane = 1; lane < 32; ++lane) {
+    const std::int64_t difference =
+        region_.shapes.difference(shape, lane, plan_.registers()[address].width);
+    if (difference != lane * std::int64_t{operation.width}) return false;
+  }
+  return true;
 }
 
 /// Writes the lanes of registers to the frame.
@@ -312,16 +328,22 @@ void RegionEmitter::wait(std::uint32_t b) {
   settle(passage(block.next).unknown_inside);
   RegionExit how{ExitKind::waits, b, block.body_end};
   how.barrier = full_barrier(plan_, plan_.function().code[block.body_end]);
-  pause(how, block.next);
+  pause(how, block.next, {});
 }
 
-/// The warp leaves, and is to go on at the begin of block `next`.
-void RegionEmitter::pause(const RegionExit& how, std::uint32_t next) {
-  const Label entry = a_.label(), inner = a_.label();
-  entries_.push_back({code_.exits.size(), entry, inner});
+/// The warp leaves, and is to go on at the begin of block `next`. `stale`: registers that are
+/// written to the frame where code is left: whoever looks for blocks that wait for ever reads them
+/// there.
+void RegionEmitter::pause(const RegionExit& how, std::uint32_t next, const Numbers& stale) {
+  const Label entry = a_.label(), inner = a_.label(), settle = a_.label(), leave = a_.label();
+  entries_.push_back({code_.exits.size(), entry, inner, settle});
   if (how.barrier && has_rounds_) arrive(*how.barrier, next, inner);
   if (how.kind == ExitKind::spins && has_rounds_) spin_in_round(inner);
-  exit(how, {});
+  a_.bind(leave);
+  exit(how, stale);
+  a_.bind(settle);
+  begin();
+  a_.jump(leave);
   a_.bind(entry);
   begin();
   a_.bind(inner);

@@ -34,6 +34,8 @@ struct RegionExit {
   std::uint32_t parted_at = kNone;
   std::size_t entry = 0;  ///< offset in the code, for `waits` and `spins`
   std::size_t inner = 0;  ///< the same for code that runs already
+  /// The same, for `spins`: writes the registers to the frame, and leaves by the exit.
+  std::size_t settle = 0;
   /// The barrier, where it is known and takes all threads of the block, for `waits`.
   std::optional<std::uint8_t> barrier = std::nullopt;
 };
@@ -115,7 +117,7 @@ class RegionEmitter {
   void together(std::uint32_t b, const RegisterSet& live);
   void check_members(std::uint32_t b, const RegisterSet& live);
   void wait(std::uint32_t b);
-  void pause(const RegionExit& how, std::uint32_t next);
+  void pause(const RegionExit& how, std::uint32_t next, const Numbers& stale);
   bool may_have_rounds() const;
   void arrive(std::uint32_t number, std::uint32_t next, Label inner);
   void spin_in_round(Label inner);
@@ -130,6 +132,7 @@ class RegionEmitter {
   bool knows_all_of(std::uint32_t block) const;
   void call(std::uint64_t function, const Operation& operation, const Numbers& mentioned);
   Numbers mentioned(const Operation& operation) const;
+  bool names_neighbours(const Operation& operation) const;
   void skip_if_unwatched(Label unwatched);
   Passage passage(std::uint32_t to) const;
   /// Jumps to a block, which follows block `from` or is the target of its branch.
@@ -155,7 +158,7 @@ class RegionEmitter {
   bool has_rounds_ = false;  ///< may_have_rounds
   struct Entry {
     std::size_t exit;
-    Label at, inner;
+    Label at, inner, settle;
   };
   std::vector<Entry> entries_;  ///< where warps go on that have waited
   std::vector<std::function<void()>> later_;

@@ -24,12 +24,6 @@ void Facts::forget(const RegisterSet& registers) {
   shaped.for_each_in_both(registers, [&](std::uint32_t reg) { set(reg, {}); });
 }
 
-Facts Facts::settled() const {
-  Facts result = *this;
-  shaped_.for_each_in_both(shaped_, [&](std::uint32_t reg) { result.facts_[reg].stale = false; });
-  return result;
-}
-
 KnownFacts Facts::known(const RegisterSet& live) const {
   KnownFacts result;
   shaped_.for_each_in_both(live, [&](std::uint32_t reg) {

@@ -48,8 +48,6 @@ class Facts {
   void assign(const KnownFacts& known);
   /// These have no shape any more.
   void forget(const RegisterSet& registers);
-  /// The same, where the frame has every register.
-  Facts settled() const;
   KnownFacts known(const RegisterSet& live) const;
   /// Live registers of which the frame has an older value.
   std::vector<KeptNumber> stale(const RegisterSet& live) const;

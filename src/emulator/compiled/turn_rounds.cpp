@@ -87,9 +87,13 @@ bool TurnRounds::begin(Block& block, std::uint64_t first_place,
 void TurnRounds::stay(Warp& warp, const RoundWarp& entry) {
   if (entry.exit == 0) return;
   const CodeFunction& function = *warp.running_frame().function;
-  const CompiledExit& at = entry.region->exits[entry.exit].place;
+  const CompiledRegion::Exit& exit = entry.region->exits[entry.exit];
+  const CompiledExit& at = exit.place;
   warp.begin_late();
   if (at.spins) {
+    state_.frame = entry.frame;
+    state_.slots = entry.slots;
+    entry.region->entry(exit.settle)(&state_);
     warp.stay_in_loop(at.block, entry.spins);
     return;
   }
@@ -129,7 +133,6 @@ void TurnRounds::end(Block& block, const RoundWarp* left) {
     const auto i = static_cast<std::size_t>(std::countr_zero(rest));
     const RoundWarp& entry = warps_[i];
     Warp& warp = block.warps()[i];
-    if (&entry != left) warp.begin_round(rounds.longest);
     if ((rounds.live & entry.bit) == 0) {
       warp.begin_late();
       warp.pause().region = nullptr;
@@ -140,6 +143,10 @@ void TurnRounds::end(Block& block, const RoundWarp* left) {
     if (&entry == left) warp.begin_late();
     warp.pause().region = &entry == left || entry.exit == 0 ? nullptr : entry.region;
     warp.pause().exit = entry.exit;
+  }
+  if (left != nullptr) {
+    state_.frame = left->frame;
+    state_.slots = left->slots;
   }
   if (live_ != rounds.live) {
     block.count_ended_warps(static_cast<std::uint32_t>(std::popcount(live_ & ~rounds.live)));
@@ -153,11 +160,12 @@ void TurnRounds::end(Block& block, const RoundWarp* left) {
   rounds.ends = 0;
 }
 
-TurnRounds::End TurnRounds::run(Block& block, const CompiledRegion& region,
-                                std::uint64_t first_place,
-                                std::span<const CompiledRegion* const> beginnings) {
+const TurnRounds::End& TurnRounds::run(Block& block, const CompiledRegion& region,
+                                       std::uint64_t first_place,
+                                       std::span<const CompiledRegion* const> beginnings) {
   region_ = &region;
-  if (!begin(block, first_place, beginnings)) return {};
+  result_ = {};
+  if (!begin(block, first_place, beginnings)) return result_;
   Rounds& rounds = state_.rounds;
   rounds.warps = warps_.data();
   rounds.barrier = region.round_barrier;
@@ -170,7 +178,8 @@ TurnRounds::End TurnRounds::run(Block& block, const CompiledRegion& region,
   rounds.ends = block.ends_unnoticed() ? ends_ : 0;
   Context& w = *state_.context;
   w.active = w.mask = w.live = kAllLanes;
-  End result{.ran = true, .region = region_};
+  result_.ran = true;
+  result_.region = region_;
   live_ = rounds.live;
   for (bool goes_on = true; goes_on;) {
     rounds.first_completions = rounds.completions;
@@ -179,29 +188,29 @@ TurnRounds::End TurnRounds::run(Block& block, const CompiledRegion& region,
     rounds.ready = rounds.live & ~rounds.waiting;
     do {
       const std::uint64_t exit = region_->entry(region_->rounds_entry)(&state_);
-      if (exit != 0 && !end_warp(block, exit)) result.exit = exit;
-    } while (result.exit == 0 && rounds.ready != 0 && !block.launch().stopped());
-    result.instructions += rounds.steps;
-    result.idle = rounds.live == rounds.first_live;
+      if (exit != 0 && !end_warp(block, exit)) result_.exit = exit;
+    } while (result_.exit == 0 && rounds.ready != 0 && !block.launch().stopped());
+    result_.instructions += rounds.steps;
+    result_.idle = rounds.live == rounds.first_live;
     const bool counted = block.count_steps(std::exchange(rounds.steps, 0));
     if (rounds.whole != 0) block.passes_round(false);
     whole_ += std::exchange(rounds.whole, 0);
-    if (result.exit != 0 || !counted) break;
+    if (result_.exit != 0 || !counted) break;
     ++whole_;
     // The last round is that of Block::run_turns, which looks at it itself.
     goes_on = (rounds.live & ~rounds.waiting) != 0 && !block.has_run_long() &&
-              block.passes_round(result.idle && rounds.completions == rounds.first_completions);
+              block.passes_round(result_.idle && rounds.completions == rounds.first_completions);
   }
-  const RoundWarp* const left = result.exit != 0 ? rounds.current : nullptr;
+  const RoundWarp* const left = result_.exit != 0 ? rounds.current : nullptr;
   if (left != nullptr) {
-    result.warp = static_cast<std::size_t>(left - warps_.data());
-    result.region = left->region;
-    block.warps()[result.warp].turn() = state_.turn;
+    result_.warp = static_cast<std::size_t>(left - warps_.data());
+    result_.region = left->region;
+    block.warps()[result_.warp].turn() = state_.turn;
     bind_context(state_);
   }
   end(block, left);
-  result.begun = begun_;
-  return result;
+  result_.begun = begun_;
+  return result_;
 }
 
 }  // namespace tilescope::emulator::compiled

@@ -33,8 +33,9 @@ class TurnRounds {
   /// A round of the block begins: runs it and further ones. `region`: that of the first warp;
   /// `first_place`: CompiledState::place of it; `beginnings`: by warp, the region that fits it
   /// where it begins; null: none does.
-  End run(Block& block, const CompiledRegion& region, std::uint64_t first_place,
-          std::span<const CompiledRegion* const> beginnings);
+  /// The result lasts until the next call: a copy of it would wait for its members to be stored.
+  const End& run(Block& block, const CompiledRegion& region, std::uint64_t first_place,
+                 std::span<const CompiledRegion* const> beginnings);
 
  private:
   /// Whether rounds that begin in a region pay for their begin and end.
@@ -52,6 +53,7 @@ class TurnRounds {
   bool is_worth(bool begins);
 
   CompiledState& state_;
+  End result_;
   const CompiledRegion* region_ = nullptr;  ///< of the first warp
   std::array<RoundWarp, 32> warps_;
   std::uint32_t begun_ = 0;
