@@ -183,7 +183,7 @@ class Contest {
     int chosen = 0;
     add(std::move(fastest), [&] {
       auto peer = std::make_unique<CublasGemm>(device_, plain);
-      peer->choose_fastest(sets_.addresses(), options_.budget_ms / rounds_);
+      peer->choose_fastest(sets_.addresses(), options_.budget_ms / 4);
       chosen = peer->chosen();
       return peer;
     });
@@ -194,7 +194,7 @@ class Contest {
     if (!operations::has_float8_operands(problem_.precision)) return;
     add({.variant = "cublas_fast", .is_peer = true, .is_less_accurate = true}, [&] {
       auto peer = std::make_unique<CublasGemm>(device_, plain, false);
-      peer->choose_fastest(sets_.addresses(), options_.budget_ms / rounds_);
+      peer->choose_fastest(sets_.addresses(), options_.budget_ms / 4);
       return peer;
     });
   }
@@ -250,8 +250,9 @@ class Contest {
     for (int i = 0; i < times; ++i) device_.fill(scratch_.address(), 0, bytes);
   }
 
-  // A GPU at its power limit lowers its clocks while it works: whoever was first in a round is last
-  // in the next.
+  // A GPU at its power limit lowers its clocks within milliseconds, by a tenth where products are
+  // large: turns are so short that all contenders see the same clocks, and whoever was first in a
+  // round is last in the next.
   void time_all(bool backwards) {
     std::vector<Contender*> order;
     for (Contender& contender : contenders_) order.push_back(&contender);
@@ -306,7 +307,7 @@ class Contest {
   Device& device_;
   const GemmProblem& problem_;
   const ContestOptions& options_;
-  const int rounds_ = options_.all_plans ? 2 : 4;
+  const int rounds_ = options_.all_plans ? 24 : 40;
   HostOperands operands_;
   SampledBatch expected_;
   std::optional<SampledBatch> expected_of_peer_;  // where it lacks scales
