@@ -24,9 +24,6 @@ struct TensorMapRequest {
                                                ///< 16
   std::array<std::uint32_t, 3> box{1, 1, 1};   ///< elements that one copy moves; at most 256 each
   Swizzle swizzle = Swizzle::none;
-  /// The L2 cache fetches 256 bytes for a request of 128. That slows down operands that are read
-  /// once.
-  bool reads_ahead = true;
 };
 
 /// CUtensorMap, which a kernel takes by value (`const __grid_constant__ CUtensorMap`).

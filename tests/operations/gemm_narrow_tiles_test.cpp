@@ -35,8 +35,6 @@ TEST(NarrowLayout, TheLargerExtentOfCIsTheLongOne) {
   EXPECT_EQ(wide.of_long.rows.rows, 4096);
   EXPECT_EQ(wide.of_long.rows.columns, 8192);
   EXPECT_FALSE(wide.of_narrow.mn_major);
-  EXPECT_FALSE(wide.of_long.rows.reads_ahead);
-  EXPECT_TRUE(wide.of_narrow.rows.reads_ahead);
 
   const NarrowLayout tall =
       narrow_layout(narrow_product(8192, 16, 4096, Order::column_major, Order::column_major));

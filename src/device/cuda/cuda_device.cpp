@@ -372,15 +372,13 @@ TensorMap CudaDevice::tensor_map(const TensorMapRequest& request) {
   const std::array<cuuint32_t, 3> box{request.box[0], request.box[1], request.box[2]};
   constexpr std::array<cuuint32_t, 3> every_element{1, 1, 1};
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
-  const CUtensorMapL2promotion promotion =
-      request.reads_ahead ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
   CUtensorMap map;
   driver_.check(
-      driver_.encode_tensor_map(&map, native(request.type), dimensions,
-                                reinterpret_cast<void*>(request.address), extents.data(),
-                                pitches.data(), box.data(), every_element.data(),
-                                CU_TENSOR_MAP_INTERLEAVE_NONE, native(request.swizzle), promotion,
-                                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+      driver_.encode_tensor_map(
+          &map, native(request.type), dimensions, reinterpret_cast<void*>(request.address),
+          extents.data(), pitches.data(), box.data(), every_element.data(),
+          CU_TENSOR_MAP_INTERLEAVE_NONE, native(request.swizzle),
+          CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
       "cuTensorMapEncodeTiled",
       fmt::format("of {} x {} x {} elements, pitches {} and {} bytes, box {} x {} x {}", extents[0],
                   extents[1], extents[2], pitches[0], pitches[1], box[0], box[1], box[2]));

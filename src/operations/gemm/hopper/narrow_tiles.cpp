@@ -136,14 +136,11 @@ NarrowLayout narrow_layout(const GemmProblem& p) {
   const bool long_is_b = s.n >= s.m;
   const NarrowOperand a = operand_of(p, p.a, s.m, p.a.order == Order::row_major);
   const NarrowOperand b = operand_of(p, p.b, s.n, p.b.order == Order::column_major);
-  NarrowLayout layout{.long_is_b = long_is_b,
-                      .long_rows = long_is_b ? s.n : s.m,
-                      .narrow_rows = long_is_b ? s.m : s.n,
-                      .of_long = long_is_b ? b : a,
-                      .of_narrow = long_is_b ? a : b};
-  // All blocks read the narrow operand, but each row of the long one is read by one block, once.
-  layout.of_long.rows.reads_ahead = false;
-  return layout;
+  return {.long_is_b = long_is_b,
+          .long_rows = long_is_b ? s.n : s.m,
+          .narrow_rows = long_is_b ? s.m : s.n,
+          .of_long = long_is_b ? b : a,
+          .of_narrow = long_is_b ? a : b};
 }
 
 std::size_t shared_bytes_of(const NarrowTile& tile, const NarrowLayout& layout) {

@@ -202,9 +202,7 @@ RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
                         .columns = columns,
                         .pitch = operand.leading,
                         .batch = p.batch,
-                        .batch_stride = operand.batch_stride,
-                        // Neighbouring blocks fetch the neighbouring lines themselves.
-                        .reads_ahead = false};
+                        .batch_stride = operand.batch_stride};
   };
   const bool by_columns = p.a.order == Order::column_major;
   RegisterLayout layout{

@@ -50,9 +50,7 @@ RowsInMemory rows_of_a(const GemmProblem& p) {
   return rows_in_memory(p.a, p.shape.m, p.shape.k, p.batch);
 }
 RowsInMemory rows_of_b(const GemmProblem& p) {
-  RowsInMemory b = rows_in_memory(p.b, p.shape.k, p.shape.n, p.batch);
-  b.reads_ahead = false;
-  return b;
+  return rows_in_memory(p.b, p.shape.k, p.shape.n, p.batch);
 }
 
 std::int64_t blocks_of(const GemmProblem& p) {

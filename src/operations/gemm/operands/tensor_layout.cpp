@@ -137,8 +137,7 @@ ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddre
                      static_cast<std::uint64_t>(matrix.batch > 1 ? matrix.batch_stride * element
                                                                  : pitch)},
          .box = {box_columns, box_rows, 1},
-         .swizzle = swizzle,
-         .reads_ahead = matrix.reads_ahead}));
+         .swizzle = swizzle}));
   }
   return result;
 }

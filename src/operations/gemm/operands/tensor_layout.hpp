@@ -25,7 +25,6 @@ struct RowsInMemory {
   std::int64_t rows = 0, columns = 0;
   std::int64_t pitch = 0;
   std::int64_t batch = 1, batch_stride = 0;
-  bool reads_ahead = true;  ///< as in TensorMapRequest
 
   std::int64_t pitch_bytes() const { return pitch * static_cast<std::int64_t>(size_of(type)); }
   /// Whether one map can describe all matrices of the batch.
