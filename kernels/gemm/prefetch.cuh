@@ -7,7 +7,7 @@
 template <int rows, int row_bytes, int threads>
 __device__ inline void prefetch_rows(const void* first, long long pitch, int rows_left,
                                      int bytes_left, int thread) {
-  constexpr int line = 128, lines = row_bytes / line + 1;  // rows may begin within a line
+  constexpr int line = 128, lines = (row_bytes + line - 1) / line + 1;  // rows may begin within a line
   const int last_byte = (bytes_left < row_bytes ? bytes_left : row_bytes) - 1;
   for (int i = thread; i < rows * lines; i += threads) {
     const int row = i / lines, byte = i % lines * line;

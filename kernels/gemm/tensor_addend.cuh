@@ -64,7 +64,7 @@ struct ConsumerBoxes {
     constexpr int rows = 32 / lanes;                                 // at once
     const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
     const int column = unit.column + first * c_columns;
-    const int columns = min(p.n - column, boxes_at_once * c_columns);
+    const int columns = min(end_of_columns(p, unit) - column, boxes_at_once * c_columns);
     const int top = unit.row + first_row + 16 * warp;
     const C_TYPE* const c = static_cast<const C_TYPE*>(p.c) + unit.batch * p.c_stride +
                             row_of_c(unit, top) * p.c_leading + column;
@@ -119,11 +119,13 @@ struct ConsumerBoxes {
     }
     if (!leads_consumer()) return;
     wait_until_read<0>();
-    arrive_expecting(arrived, boxes_at_once * c_box_bytes);
+    const bool has_tail = is_tail(first + boxes_at_once - 1);
+    arrive_expecting(arrived, boxes_at_once * c_box_bytes -
+                                  (has_tail ? c_box_bytes - 64 * tail_row_bytes : 0));
 #pragma unroll
     for (int box = 0; box < boxes_at_once; ++box) {
       const int column = unit.column + (first + box) * box_columns, row = unit.row + first_row;
-      load_box(boxes[box], maps.c[unit.row_class], arrived, TRANSPOSED ? row : column,
+      load_box(boxes[box], map_of_box(maps, unit, first + box), arrived, TRANSPOSED ? row : column,
                TRANSPOSED ? column : row, unit.batch);
     }
   }

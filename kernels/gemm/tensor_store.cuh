@@ -53,7 +53,10 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
   constexpr int elements = 16 / sizeof(C_TYPE), chunks = boxes_at_once * 8;
   constexpr int step = 8 * A_CLASSES, box_step = 8 * row_bytes;  // from a row to the next
   const int thread = threadIdx.x % 128;
-  const int columns = min(p.n - first_column, boxes_at_once * c_columns);
+  const int columns = min(end_of_columns(p, unit) - first_column, boxes_at_once * c_columns);
+  const int filled = tail_columns > 0
+                         ? min((unit.column + TILE_N - first_column) / elements, chunks)
+                         : chunks;
   struct Rows {
     C_TYPE* to;
     int count, head, whole;  // elements before the first whole chunk; whole chunks
@@ -76,7 +79,7 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
     const int chunk = thread % lanes;
     if (chunk >= rows.whole) continue;
     const unsigned char* const low = chunk_at(r, chunk);
-    const unsigned char* const high = chunk_at(r, min(chunk + 1, chunks - 1));
+    const unsigned char* const high = chunk_at(r, min(chunk + 1, filled - 1));
     C_TYPE* const to = rows.to + rows.head + chunk * elements;
 #pragma unroll
     for (int first = 0; first < 8; first += 4) {
@@ -178,6 +181,7 @@ struct Addend {
   }
   // The box whose first element in memory for this thread is at (row, column).
   __device__ void read(const Arguments& p, const BlockUnit& unit, int row, int column) {
+    const int end = end_of_columns(p, unit);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int r = row_of_c(unit, row + 8 * h);
@@ -188,7 +192,7 @@ struct Addend {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int at = column + 8 * j + e;
-          of[j][h][e] = r < p.m && at < p.n ? static_cast<Sum>(widen(from[at])) : Sum(0);
+          of[j][h][e] = r < p.m && at < end ? static_cast<Sum>(widen(from[at])) : Sum(0);
         }
       }
     }
@@ -210,13 +214,15 @@ __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2]
   float of_columns[TileBias::of_rows ? 1 : matrices][2];  // of column pair e
 #pragma unroll
   for (int i = 0; !TileBias::of_rows && i < 2 * matrices; ++i) {
+    if (8 * (first + i / 2) >= TILE_N) break;
     of_columns[i / 2][i % 2] = bias.at(p, product, 0, left + 8 * (i / 2) + i % 2);
   }
 #pragma unroll
   for (int j = 0; j < matrices; j += 2) {
+    if (8 * (first + j) >= TILE_N) break;
     if (adds_rows) take(j);
     Sum v[8] = {};  // two matrices: column pair e, row half h
-    if (adds_boxes) read_chunks(v, box, j, C_TYPE{});
+    if (adds_boxes) read_chunks(v, box, j, is_tail(number), C_TYPE{});
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int matrix = j + i / 4, h = i / 2 % 2, e = i % 2;
@@ -225,7 +231,7 @@ __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2]
       v[i] = finished(sum[4 * (first + matrix) + 2 * h + e], before,
                       TileBias::of_rows ? bias.rows[product][h] : of_columns[matrix][e], p);
     }
-    write_chunks(box, j, v, C_TYPE{});
+    write_chunks(box, j, v, is_tail(number), C_TYPE{});
   }
 }
 
@@ -247,8 +253,9 @@ __device__ inline void store_by_warp(const Sum (&sum)[TILE_N / 2], Boxes& boxes,
     __syncwarp();
     if (is_elected()) {
       if (column < p.n) {
-        store_box<c_leaves_first>(maps.c[unit.row_class], box + warp * c_box_rows * row_bytes,
-                                  column, unit.row + first_row + warp * c_box_rows, unit.batch);
+        store_box<c_leaves_first>(map_of_box(maps, unit, number),
+                                  box + warp * c_box_rows * row_bytes, column,
+                                  unit.row + first_row + warp * c_box_rows, unit.batch);
       }
       // Also without a store: the wait above counts groups.
       commit_stores();
@@ -284,7 +291,7 @@ __device__ inline void store_together(const Sum (&sum)[TILE_N / 2], ConsumerBoxe
       for (int box = 0; box < boxes_at_once; ++box) {
         const int column = first_column + box * c_columns;
         if (column < p.n) {
-          store_box<c_leaves_first>(maps.c[unit.row_class], own.boxes[box], column,
+          store_box<c_leaves_first>(map_of_box(maps, unit, first + box), own.boxes[box], column,
                                     unit.row + first_row, unit.batch);
         }
       }

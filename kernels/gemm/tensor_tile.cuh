@@ -49,7 +49,12 @@ constexpr bool adds_fetched = adds_boxes || adds_rows;
 // Consumers in turn store by warps, which need not meet; those that share a tile are slower so.
 constexpr bool by_warp = IN_TURN && C_STORE == store_boxed && !adds_boxes && !TRANSPOSED;
 constexpr int c_box_rows = by_warp ? 16 : 64;  // that leave at once
-constexpr int boxes_of_tile = TILE_N / box_columns;
+constexpr int boxes_of_tile = (TILE_N + box_columns - 1) / box_columns;
+// The last box of a tile that is not whole boxes wide has so many columns; 0 elsewhere. Where the copy
+// engine stores it, it has a map of its own, and its rows lie one behind the other without a swizzle.
+constexpr int tail_columns = TILE_N % box_columns;
+constexpr bool has_tail_map = C_STORE == store_boxed && tail_columns > 0;
+constexpr int tail_row_bytes = tail_columns * sizeof(C_TYPE);
 constexpr int boxes_at_once = C_BOXES < boxes_of_tile ? C_BOXES : boxes_of_tile;
 #ifdef K_TILES
 // panel_tiles.cu reads A again and again, and writes C as fast as memory takes it.
@@ -64,6 +69,8 @@ constexpr int registers_of_producer = CONSUMERS == 2 ? 40 : 56;
 constexpr int registers_of_consumer = CONSUMERS == 2 ? 232 : 152;
 static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 rows");
 static_assert(in_layer * layers == CLUSTER, "a layer of a cluster is a rectangle");
+static_assert(TILE_N % 16 == 0, "boxes are written in two matrices of 8 columns at a time");
+static_assert(layers == 1 || tail_columns == 0, "layers store equal parts of a tile");
 static_assert(layers == 1 || (ONE_TILE && !IN_TURN && through_shared),
               "layers add up the sums of the one tile that they have, and store it in boxes");
 static_assert(TILE_M % across == 0 && b_columns % down == 0, "each block loads whole rows");
@@ -75,7 +82,8 @@ static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "only 16-bit tiles may
 static_assert(!promotes_sums || !IN_TURN, "a consumer alone would leave the tensor cores idle");
 
 struct Maps {
-  TensorMap a[A_CLASSES], b, c[A_CLASSES];
+  TensorMap a[A_CLASSES], b;
+  TensorMap c[(has_tail_map ? 2 : 1) * A_CLASSES];  // of each class, then of its last boxes
 #if AWAITS
   TensorMap there;  // the part of the awaited operand that need not arrive
 #endif
@@ -160,6 +168,19 @@ __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
           first,
           last,
           !is_last_column};
+}
+
+// Whether box `number` of a tile is its narrow last one.
+__device__ inline bool is_tail(int number) {
+  return has_tail_map && number == boxes_of_tile - 1;
+}
+// The map of box `number` of a unit's tile of C.
+__device__ inline const TensorMap& map_of_box(const Maps& maps, const BlockUnit& unit, int number) {
+  return maps.c[unit.row_class + (is_tail(number) ? A_CLASSES : 0)];
+}
+// The column behind the unit's tile, or behind C's last.
+__device__ inline int end_of_columns(const Arguments& p, const BlockUnit& unit) {
+  return tail_columns > 0 ? min(p.n, unit.column + TILE_N) : p.n;
 }
 
 // The row of C that is row `row` of the class.

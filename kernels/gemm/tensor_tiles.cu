@@ -19,8 +19,10 @@
 // Sums of 8-bit floats are promoted: the products of a tile of k start from zero, and what comes
 // out is added in float32. One consumer adds while another multiplies.
 //
-// A transposed product is C^T = B^T A^T: A is B^T here then, and rows here are columns of C. TILE_N
-// may then be any multiple of 16, because no box of C ends within the tile.
+// A transposed product is C^T = B^T A^T: A is B^T here then, and rows here are columns of C.
+//
+// TILE_N may be any multiple of 16. The last box of C of a tile may be narrow, and has a map of its
+// own; those of a transposed product are halves of the tile.
 //
 // Where C has few tiles, a cluster has layers: each multiplies a part of k, and every lot of a tile is
 // added up, in the order of k, and stored by the layer whose turn it is.

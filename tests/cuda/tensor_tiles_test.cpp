@@ -47,8 +47,12 @@ constexpr std::array tiles{
                .across = 4,
                .boxes = 1,
                .transposed = true},
+    TensorTile{.m = 128, .n = 176, .boxes = 1},
+    TensorTile{.m = 256, .n = 160, .stages = 3, .cluster = 2, .across = 2, .boxes = 1},
+    TensorTile{.m = 128, .n = 112, .in_turn = true, .boxes = 2},
+    TensorTile{.m = 192, .n = 144, .consumers = 3, .stages = 3, .boxes = 1},
 };
-constexpr std::size_t first_transposed = 11;
+constexpr std::size_t first_transposed = 11, first_with_narrow_end = 14;
 
 template <std::size_t number>
 constexpr GemmVariant variant{.name = "tensor_tiles",
@@ -59,9 +63,10 @@ constexpr GemmVariant variant{.name = "tensor_tiles",
                                 return prepare_tensor_tiles(device, problem, tiles[number]);
                               }};
 
-constexpr std::array variants{variant<0>,  variant<1>,  variant<2>,  variant<3>, variant<4>,
-                              variant<5>,  variant<6>,  variant<7>,  variant<8>, variant<9>,
-                              variant<10>, variant<11>, variant<12>, variant<13>};
+constexpr std::array variants{variant<0>,  variant<1>,  variant<2>,  variant<3>,  variant<4>,
+                              variant<5>,  variant<6>,  variant<7>,  variant<8>,  variant<9>,
+                              variant<10>, variant<11>, variant<12>, variant<13>, variant<14>,
+                              variant<15>, variant<16>, variant<17>};
 
 class RowsOfCOnGpu : public testing::RealGpu {
  protected:
@@ -174,6 +179,30 @@ TEST_F(RowsOfCOnGpu, TransposedProducts) {
   problem.b.order = Order::column_major;
   problem.b.leading = problem.shape.k;
   expect_right_by(first_transposed + 1, problem);
+}
+
+// The last box of a tile of C is narrow, and leaves by a map of its own, or row by row.
+TEST_F(RowsOfCOnGpu, NarrowEnds) {
+  for (std::size_t tile = first_with_narrow_end; tile < tiles.size(); ++tile) {
+    for (const std::int64_t n : {104, 359, 488}) {
+      GemmProblem problem = product(n, 136);
+      problem.shape.m = 300;
+      problem.batch = 2;
+      problem.a.batch_stride = problem.shape.m * problem.a.leading;
+      problem.b.batch_stride = problem.shape.k * problem.b.leading;
+      problem.c.batch_stride = problem.shape.m * problem.c.leading;
+      expect_right_by(tile, problem);
+      problem.beta = -0.5;
+      problem.has_bias = true;
+      problem.b.order = Order::column_major;
+      problem.b.leading = problem.shape.k;
+      problem.b.batch_stride = n * problem.b.leading;
+      expect_right_by(tile, problem);
+      problem.c.type = DataType::float32;
+      problem.bias_per_row = true;
+      expect_right_by(tile, problem);
+    }
+  }
 }
 
 }  // namespace

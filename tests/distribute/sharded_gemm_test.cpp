@@ -349,26 +349,30 @@ TEST(ShardedGemm, OneLaunchAwaitsTheOthersRowsOfB) {
   }
 }
 
-// A transposed tile has B for its rows.
-TEST(ShardedGemm, OneLaunchOfTransposedTilesAwaitsTheOthersRowsOfB) {
+// A transposed tile has B for its rows. One with a narrow end does not end where panels of B do.
+TEST(ShardedGemm, OneLaunchOfTransposedAndOfNarrowTilesAwaitsTheOthersRowsOfB) {
   const Devices devices = open_devices("emulated:h200,emulated:h200");
-  const MatmulShape shape{4096, 2568, 264};
-  Shards shards(devices, shape, {2048, 2048}, {128, 136}, DataType::bfloat16, DataType::bfloat16);
-  const distribute::ShardedProblem problem = distribute::sharded_problem(
-      devices, shards.a, shards.b, shards.c, {.precision = Precision::bf16});
-  ASSERT_TRUE(operations::tensor_tile_candidates(problem.whole, devices[0]->properties())
-                  .front()
-                  .transposed);
-  std::vector<std::byte> results[2];
-  for (const bool awaits : {true, false}) {
-    distribute::ShardedProduct product(problem, "tensor_tiles", distribute::Rows::there, Reach::any,
-                                       {.awaits_columns = awaits});
-    product.prepare();
-    EXPECT_EQ(product.awaits_columns(), awaits);
-    product.launch({});
-    results[awaits ? 1 : 0] = shards.taken(devices);
+  for (const auto& [m, is_transposed] : {std::pair{std::int64_t{3840}, true}, {4096, false}}) {
+    const MatmulShape shape{m, 2568, 264};
+    Shards shards(devices, shape, {m / 2, m / 2}, {128, 136}, DataType::bfloat16,
+                  DataType::bfloat16);
+    const distribute::ShardedProblem problem = distribute::sharded_problem(
+        devices, shards.a, shards.b, shards.c, {.precision = Precision::bf16});
+    const operations::TensorTile tile =
+        operations::tensor_tile_candidates(problem.whole, devices[0]->properties()).front();
+    ASSERT_EQ(tile.transposed, is_transposed);
+    ASSERT_NE(tile.n % 64, 0);
+    std::vector<std::byte> results[2];
+    for (const bool awaits : {true, false}) {
+      distribute::ShardedProduct product(problem, "tensor_tiles", distribute::Rows::there,
+                                         Reach::any, {.awaits_columns = awaits});
+      product.prepare();
+      EXPECT_EQ(product.awaits_columns(), awaits);
+      product.launch({});
+      results[awaits ? 1 : 0] = shards.taken(devices);
+    }
+    EXPECT_TRUE(results[0] == results[1]);
   }
-  EXPECT_TRUE(results[0] == results[1]);
 }
 
 TEST(ShardedGemm, ANamedKernelNeedNotTakeBAsItLies) {

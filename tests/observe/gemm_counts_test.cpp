@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string_view>
 
 #include "device/emulated/emulated_device.hpp"
 #include "matmul_rungs.hpp"
 #include "measure/counting.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/problem/gemm_problem.hpp"
 #include "operations/registry.hpp"
 
 namespace tilescope::observe {
@@ -37,7 +40,35 @@ std::vector<MeasuredGemm> measured_gemms() {
   return result;
 }
 
+// The plan of `tensor_tiles` that was measured: the library may choose another since.
+std::string_view measured_plan(const MeasuredGemm& chip) {
+  const bool is_narrow = chip.precision == "bf16" && chip.m != 125;
+  return is_narrow ? "tile 64x48 consumers 1 stages 8 cluster 1 splits 1 group 8 boxes 2 transposed"
+                   : "tile 64x64 consumers 2 stages 8 cluster 1 splits 1 group 8 boxes 2 in turn";
+}
+
+std::optional<Counts> count_tiles(const MeasuredGemm& chip, Device& device) {
+  const Precision precision = parse_precision(chip.precision);
+  const operations::GemmProblem problem = operations::dense_problem(
+      {chip.m, chip.n, chip.k}, precision, operations::operand_type(precision),
+      operations::usual_result_type(precision));
+  const auto run = operations::find_gemm_variant("tensor_tiles")
+                       ->prepare_plan(device, problem, measured_plan(chip));
+  const auto zeros = [&](std::int64_t rows, std::int64_t columns, DataType type) {
+    const std::size_t bytes = static_cast<std::size_t>(rows * columns) * size_of(type);
+    Buffer buffer = device.allocate(bytes, "operand");
+    device.fill(buffer.address(), 0, bytes);
+    return buffer;
+  };
+  const Buffer a = zeros(chip.m, chip.k, problem.a.type), b = zeros(chip.k, chip.n, problem.b.type),
+               c = zeros(chip.m, chip.n, problem.c.type);
+  const measure::LaunchCounter counter(device);
+  run->run({.a = a.address(), .b = b.address(), .c = c.address()});
+  return counter.result();
+}
+
 std::optional<Counts> count(const MeasuredGemm& chip, const std::shared_ptr<Device>& device) {
+  if (chip.rung == "tensor_tiles") return count_tiles(chip, *device);
   ProblemOptions options;
   options.precision = chip.precision;
   options.rows = chip.m, options.columns = chip.n, options.inner = chip.k;

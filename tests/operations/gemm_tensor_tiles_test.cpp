@@ -138,9 +138,10 @@ TEST(TensorTiles, APanelOfBStaysWhereKIsShort) {
   EXPECT_FALSE(best_panel_tile(tensor_product(16, 16, std::int64_t{1} << 40), hopper()));
 }
 
-TEST(TensorTiles, TakeTurnsWhereTheCacheKeepsAAndB) {
-  EXPECT_TRUE(best_tensor_tile(tensor_product(2048, 2048, 2048)).in_turn);
-  EXPECT_TRUE(best_tensor_tile(tensor_product(4096, 4096, 4096)).in_turn);
+TEST(TensorTiles, TakeTurnsWhereStoresAreMuchOfTheTime) {
+  EXPECT_TRUE(best_tensor_tile(tensor_product(4096, 4096, 512)).in_turn);
+  EXPECT_TRUE(best_tensor_tile(tensor_product(8192, 8192, 1024)).in_turn);
+  EXPECT_FALSE(best_tensor_tile(tensor_product(4096, 4096, 4096)).in_turn);
   EXPECT_FALSE(best_tensor_tile(tensor_product(8192, 8192, 8192)).in_turn);
 }
 
@@ -167,22 +168,51 @@ TEST(TensorTiles, ShareAWhereItsRowsBeginAnywhere) {
   EXPECT_EQ(best_tensor_tile(tensor_product(4096, 4096, 4096)).across, 1);
 }
 
-TEST(TensorTiles, AreTransposedWhereThatFillsTheChipOnceAndRowsBeginWithinLines) {
+TEST(TensorTiles, HaveAWidthThatFillsTheChipOnceWhereRowsBeginWithinLines) {
   GemmProblem problem = tensor_product(1000, 1000, 1000);
-  const TensorTile tile = best_tensor_tile(problem);
-  EXPECT_TRUE(tile.transposed);
-  EXPECT_EQ(tile.cluster, 8);
+  const auto fills_once = [&] {
+    const TensorTile tile = best_tensor_tile(problem);
+    return tile.n == 144 && tile.cluster == 8;
+  };
+  EXPECT_TRUE(fills_once());
+  EXPECT_TRUE(best_tensor_tile(problem).transposed) << "B's rows come in boxes of 64";
   EXPECT_FALSE(best_tensor_tile(tensor_product(1024, 1024, 1024)).transposed);
   EXPECT_FALSE(best_tensor_tile(tensor_product(1000, 1000, 1000, Precision::tf32)).transposed);
   EXPECT_FALSE(best_tensor_tile(tensor_product(1000, 1001, 1000)).transposed)
       << "rows of C begin anywhere";
   problem.b.order = Order::column_major;
-  EXPECT_TRUE(best_tensor_tile(problem).transposed);
+  EXPECT_TRUE(fills_once());
   problem.beta = 1.0;
-  EXPECT_TRUE(best_tensor_tile(problem).transposed);
+  EXPECT_TRUE(fills_once());
   problem.beta = 0.0;
   problem.c.type = DataType::float32;
   EXPECT_FALSE(best_tensor_tile(problem).transposed);
+}
+
+// 3,520 rows of A that lie along m, in boxes of 64, and rows of B along k, any number of them.
+TEST(TensorTiles, AreAsWideAsDividesC) {
+  GemmProblem problem = tensor_product(3520, 7184, 2392);
+  problem.a.order = problem.b.order = Order::column_major;
+  problem.a.leading = 3520;
+  problem.b.leading = 2392;
+  const TensorTile tile = best_tensor_tile(problem);
+  EXPECT_FALSE(tile.transposed);
+  EXPECT_NE(tile.n % 64, 0) << text_of(tile);
+  for (const TensorTile& one : tensor_tile_candidates(problem, hopper())) {
+    EXPECT_EQ(one.n % 16, 0);
+    if (one.n % 64 != 0 && !one.transposed) {
+      EXPECT_EQ(one.layers, 1) << text_of(one);
+    }
+  }
+  // Where threads fetch what C holds, registers suffice for fewer sums.
+  problem = tensor_product(3520, 7183, 2392);
+  problem.beta = 1.0;
+  for (const TensorTile& one : tensor_tile_candidates(problem, hopper())) {
+    const bool is_large = one.m * one.n > (one.consumers == 3 ? 192 * 128 : 256 * 128);
+    if (one.n % 64 != 0) {
+      EXPECT_FALSE(is_large) << text_of(one);
+    }
+  }
 }
 
 TEST(TensorTiles, TransposedLoadWholeBoxesOfColumns) {
@@ -353,6 +383,27 @@ TEST(TensorTilesKernels, CompileWithoutWarningsAndSpillNothing) {
       EXPECT_THAT(log, Not(HasSubstr("warning")));
       EXPECT_THAT(log, Not(HasSubstr("serialized")));
     }
+  }
+}
+
+TEST(TensorTilesKernels, SpillNothingWithNarrowEnds) {
+  GemmProblem epilogue = tensor_product(5976, 1696, 5856);
+  epilogue.b.order = Order::column_major;
+  epilogue.beta = 1.0;
+  epilogue.has_bias = true;
+  GemmProblem along_k = tensor_product(3520, 7184, 2392);
+  along_k.a.order = along_k.b.order = Order::column_major;
+  along_k.a.leading = 3520;
+  GemmProblem rows = tensor_product(1296, 3143, 704);
+  rows.b.order = Order::column_major;
+  rows.beta = 1.0;
+  for (const GemmProblem& problem : {epilogue, along_k, rows}) {
+    const Step step = recorded_plan(gemm_variant("tensor_tiles"), problem, hopper()).steps.back();
+    EXPECT_EQ(testing::constant(step, "TRANSPOSED"), "0");
+    EXPECT_NE(std::stoi(testing::constant(step, "TILE_N")) % 64, 0) << problem.shape.m;
+    const std::string log = log_of("tensor_tiles", problem);
+    EXPECT_THAT(log, HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
+    EXPECT_THAT(log, Not(HasSubstr("warning")));
   }
 }
 

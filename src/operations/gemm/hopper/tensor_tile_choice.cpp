@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <limits>
+#include <utility>
 
 #include "operations/gemm/hopper/tensor_tile_layout.hpp"
 #include "operations/gemm/hopper/tensor_tile_time.hpp"
@@ -64,11 +66,36 @@ std::vector<TensorTile> shapes(const GemmProblem& problem) {
   return tiles;
 }
 
+// The heights of tiles whose width may be any multiple of 16, and how they are multiplied.
+struct Height {
+  int m, consumers;
+  bool in_turn = false;
+};
+constexpr std::array<Height, 5> heights{{{64, 1}, {128, 2}, {128, 2, true}, {192, 3}, {256, 2}}};
+constexpr int least_width = 48, most_width = 256, width_step = 16;
+
+// Tiles of other widths, whose last box of C is narrow: one of them divides C with little left
+// over.
+std::vector<TensorTile> narrow_ended_shapes(const GemmProblem& problem) {
+  const int of_box = static_cast<int>(tile_row_bytes) / static_cast<int>(size_of(problem.c.type));
+  std::vector<TensorTile> tiles;
+  for (const auto& [m, consumers, in_turn] : heights) {
+    for (int n = least_width; n <= most_width; n += width_step) {
+      const TensorTile tile{.m = m, .n = n, .consumers = consumers, .in_turn = in_turn};
+      if (n % of_box != 0 && sums_fit(tile, problem)) tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+
 // Sets the number of stages; false if too few fit, or if the sums leave too few registers to what
 // the threads fetch of C.
 bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
          const DeviceProperties& device) {
-  constexpr int most_stages = 8, least_stages = 2, most_sums = 160;
+  constexpr int most_stages = 8, least_stages = 2;
+  const bool has_narrow_end =
+      !tile.transposed && tile.n * static_cast<int>(size_of(problem.c.type)) % tile_row_bytes != 0;
+  const int most_sums = tile.consumers == 3 ? 64 : has_narrow_end ? 128 : 160;
   if (layout.adds_rows && sums_of(tile) > most_sums) return false;
   tile.stages = most_stages;
   while (tile.stages >= least_stages &&
@@ -129,14 +156,8 @@ std::vector<TensorTile> transposed_tiles(const GemmProblem& problem,
   const GemmProblem transposed = problem_of(tile, problem);
   const TileLayout layout = layout_of(transposed, tile);
   if (layout.store != Store::boxed) return {};
-  constexpr int least_n = 48, most_n = 256, step = 16;
-  struct Height {
-    int m, consumers;
-    bool in_turn = false;
-  };
-  for (const auto& [m, consumers, in_turn] :
-       {Height{64, 1}, Height{128, 2}, Height{128, 2, true}, Height{192, 3}, Height{256, 2}}) {
-    for (int n = least_n; n <= most_n; n += step) {
+  for (const auto& [m, consumers, in_turn] : heights) {
+    for (int n = least_width; n <= most_width; n += width_step) {
       tile.m = m, tile.n = n, tile.consumers = consumers, tile.in_turn = in_turn;
       if (!sums_fit(tile, problem)) continue;
       for (const auto& [down, across] : rectangles) {
@@ -209,6 +230,28 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
     const TileLayout layout = layout_of(problem, *panel);
     if (layout.store == Store::boxed) add(*panel, layout);
   }
+  // More boxes store sooner, fewer leave room for one more stage.
+  const auto add_ways = [&](const TensorTile& tile, std::initializer_list<int> numbers_of_boxes) {
+    const std::int64_t boxes_of_tile = boxes_of_rows_of(tile, problem.c.type);
+    for (TensorTile way : with_copies(tile, layout_of(problem, tile))) {
+      const TileLayout layout = layout_of(problem, way);
+      std::int64_t at_once = 0;
+      for (const int boxes : numbers_of_boxes) {
+        const std::int64_t before =
+            std::exchange(at_once, std::min<std::int64_t>(boxes, boxes_of_tile));
+        if (at_once == before || boxes_of_tile % at_once != 0) continue;
+        way.boxes = boxes;
+        if (fit(way, problem, layout, device)) add(way, layout);
+      }
+    }
+  };
+  for (TensorTile tile : narrow_ended_shapes(problem)) {
+    for (const auto& [down, across] : rectangles) {
+      tile.cluster = down * across;
+      tile.across = across;
+      if (is_filled(tile, problem)) add_ways(tile, {2, 3, 4, 1});
+    }
+  }
   for (TensorTile tile : shapes(problem)) {
     for (const auto& [down, across] : rectangles) {
       tile.cluster = down * across;
@@ -217,17 +260,7 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
       for (const int splits : splits_of(problem, tile, device.sm_count)) {
         if (across > 1 && splits > 1) continue;
         tile.splits = splits;
-        const std::int64_t boxes_of_tile =
-            groups_of(tile.n * static_cast<std::int64_t>(size_of(problem.c.type)), tile_row_bytes);
-        // More boxes store sooner, fewer leave room for one more stage.
-        for (const int boxes : {2, 3, 4}) {
-          if (boxes_of_tile % std::min<std::int64_t>(boxes, boxes_of_tile) != 0) continue;
-          tile.boxes = boxes;
-          for (TensorTile way : with_copies(tile, layout_of(problem, tile))) {
-            const TileLayout layout = layout_of(problem, way);
-            if (fit(way, problem, layout, device)) add(way, layout);
-          }
-        }
+        add_ways(tile, {2, 3, 4});
       }
       // A copy costs more than it gains where there is so little else to do.
       tile.splits = 1;

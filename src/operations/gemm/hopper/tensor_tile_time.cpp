@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operations/gemm/problem/time_model.hpp"
 #include "operations/rung/kernel_plan.hpp"
 
 namespace tilescope::operations {
@@ -12,29 +11,28 @@ namespace {
 // Cycles and bytes per cycle of an H200, fitted to thousands of plans of products drawn at random
 // (docs/results/products_random_h200.md).
 constexpr double launch_cycles = 7010.0;      // until the first block runs
-constexpr double bytes_from_memory = 2090.0;  // per cycle, whole chip
+constexpr double bytes_from_memory = 1922.0;  // per cycle, whole chip
 // The share of the SMs below which memory's rate falls, and how.
 constexpr double sms_for_memory = 0.41, loss_of_few = 0.42;
-// Bytes per cycle into one SM's shared memory: where blocks have several tiles each, where they
-// have one, and for rows that begin half a cache line behind one, or anywhere in one.
-constexpr double tile_bytes_per_sm = 50.7, bytes_of_only_tile = 85.6;
+// Bytes per cycle that arrive in one SM's shared memory; requests per cycle that the L2 cache
+// answers for each SM where all ask, and how that rate falls with their number; and its requests
+// for a row of a box that begins half a cache line behind one, or anywhere in one.
 constexpr std::int64_t line_bytes = 128;
-constexpr double bytes_of_half_lines = 42.0, bytes_of_lines_in_pieces = 29.0;
-// The part of a block's loads that sharing a tile of a cluster saves of what it could; and where
-// blocks have one tile each, of operands whose rows begin with cache lines.
-constexpr double saved_by_sharing = 0.72, saved_of_only_tile = 0.55;
-// Elements of a tile of C, for one tile of k; the share of that rate that one consumer alone
-// reaches with gaps between its products; and what each tile of k costs beside them.
-constexpr double elements_per_cycle = 27.4, of_one_consumer = 0.98, step_cycles = 64.4;
-constexpr double late_copies = 1.057;
+constexpr double arriving_bytes = 111.0, requests_per_cycle = 0.567, loss_of_many = 0.72;
+constexpr double requests_of_half_lines = 1.35, requests_of_pieces = 1.88;
+// Elements of a tile of C, for one tile of k, and what each tile of k costs beside them.
+constexpr double elements_per_cycle = 30.1, step_cycles = 47.1;
+// From the request of a tile of k to its arrival, and what a cluster, and a tile's loads, add to
+// it.
+constexpr double latency_cycles = 688.0, latency_of_cluster = 288.0, latency_of_loads = 1.3;
 // Operands beyond which a group of high tiles reads fewer rows and columns from memory.
 constexpr double bytes_beyond_l2 = 512e6;
-constexpr double fill_cycles = 1540.0;  // from the first copy to the first product
-constexpr double store_cycles = 202.0, stored_elements_per_cycle = 4.9, of_transposed = 0.94;
+constexpr double fill_cycles = 1828.0;  // from the first copy to the first product
+constexpr double store_cycles = 233.0, stored_elements_per_cycle = 5.2;
 // The part of a store, or of the products of a tile where those take less, that hides behind the
 // other consumer's products: where the L2 cache keeps A and B and rows of C begin with lines, and
 // elsewhere.
-constexpr double bytes_in_l2 = 70e6, hidden_near = 0.85, hidden_far = 0.59;
+constexpr double bytes_in_l2 = 70e6, hidden_near = 0.644, hidden_far = 0.633;
 // C in rows that begin anywhere: elements of 16 bits, and of 32, that one consumer stores, and two
 // that share a tile; what each row of a tile costs beside them; what memory writes of them; and of
 // the ends of a row of a tile, which are parts of sectors.
@@ -44,23 +42,37 @@ constexpr double row_cycles = 7.7, row_cycles_by_two = 9.35;
 constexpr double written_in_rows_16 = 1.1, written_in_rows_32 = 2.0, bytes_of_ends = 35.0;
 // A kernel before the tiles that copies operands, or one behind them that adds up parts of k, and
 // bytes per cycle of both.
-constexpr double copying_cycles = 2500.0, copied_bytes = 2030.0;
-constexpr double adding_cycles = 2770.0, added_bytes = 2810.0;
-// Until another consumer goes on where consumers take tiles in turn.
-constexpr double turn_cycles = 300.0;
+constexpr double copying_cycles = 2450.0, copied_bytes = 1500.0;
+constexpr double adding_cycles = 2890.0, added_bytes = 2880.0;
+// Until another consumer goes on where consumers take tiles in turn, and what a tile of k of one
+// consumer costs beside that of two.
+constexpr double turn_cycles = 633.0, step_in_turn = 12.1;
 // The part of its time that a block with one tile loses where all SMs have one, if that is not of
 // the largest; and factors for blocks with one tile and with several, so that times on average stay
 // those with which the models of other kernels are compared.
-constexpr double loss_of_all_sms = 0.044, level_of_one = 0.99, level_of_many = 0.95;
+constexpr double loss_of_all_sms = 0.0305, level_of_one = 1.035, level_of_many = 1.006;
 // Until the blocks of a cluster have met.
-constexpr double cluster_cycles = 292.0;
+constexpr double cluster_cycles = 294.0;
 // For 64 x 256 beside the next tile's products: where rows of C begin with lines, elsewhere, and
 // the more where C is added.
+constexpr double panel_bytes = 50.7;  // per cycle, until B is there
 constexpr double panel_store_cycles = 4000.0, panel_store_in_pieces = 6290.0, panel_addend = 3400.0;
 
+// Two times that overlap but for what is late in either, as a norm of them. Thousands of plans are
+// compared, and roots of powers of two take a tenth of std::pow's time.
+double overlapped_4(double one, double other) {
+  const double one_2 = one * one, other_2 = other * other;
+  return std::sqrt(std::sqrt(one_2 * one_2 + other_2 * other_2));
+}
+// The longest of three, a little longer where others are nearly as long.
+double busiest_of(double one, double two, double three) {
+  const auto power_8 = [](double x) { return x * x * (x * x) * (x * x) * (x * x); };
+  return std::sqrt(std::sqrt(std::sqrt(power_8(one) + power_8(two) + power_8(three))));
+}
+
 // The time of a tile's shape beside its elements. Small ones read what the L2 cache does not keep
-// more often. Of the two largest, a group of the high ones is a squarer part of C: it reads fewer
-// rows and columns from memory.
+// more often. Of the largest, a group of the high ones is a squarer part of C: it reads fewer rows
+// and columns from memory.
 double slowdown(const TensorTile& tile, double operand_bytes) {
   if (tile.m * tile.n < 128 * 256) return operand_bytes > bytes_in_l2 ? 1.02 : 1.0;
   const bool is_high = tile.m > 128;
@@ -71,8 +83,8 @@ double slowdown(const TensorTile& tile, double operand_bytes) {
 // have room and all parts of it have come. Columns of four and more blocks do not wait, nor does
 // any other cluster beyond a pair whose tiles take long to multiply.
 double sharing_cycles(const TensorTile& tile) {
-  constexpr double column_of_two = 40.0, row_of_two = 70.0, longer_row = 45.0, rectangle = 125.0;
-  constexpr double row_of_two_high = 115.0;
+  constexpr double column_of_two = 40.8, row_of_two = 55.3, longer_row = 59.7, rectangle = 86.7;
+  constexpr double row_of_two_high = 75.9;
   const bool is_high = tile.m > 64;
   if (tile.across > 1 && tile.down() > 1) return is_high ? 0.0 : rectangle;
   if (tile.across == 2) return is_high ? row_of_two_high : row_of_two;
@@ -80,18 +92,23 @@ double sharing_cycles(const TensorTile& tile) {
   return tile.in_layer() == 2 ? column_of_two : 0.0;
 }
 
-// The same where blocks have several tiles, and what low ones cost beside. Rows of A that begin
-// anywhere take longer to come than a block waits for its neighbour.
-double sharing_cycles_of_many(const TensorTile& tile, const TileLayout& layout) {
-  constexpr double row = 150.0, low = 60.0;
+// Cycles of a tile of k where blocks have several tiles: `busiest`, with what they wait for. Rows
+// of A that begin anywhere take longer to come than a block waits for its neighbour.
+double step_of_many(const TensorTile& tile, const TileLayout& layout, double busiest,
+                    double operand_bytes) {
+  constexpr double row = 66.3, low = 51.1, of_high = 1.019, of_largest = 1.048;
+  constexpr double bytes_of_memory = 140e6;  // operands from which height saves memory's time
   const bool waits = tile.across > 1 && !layout.a_begins_anywhere;
-  return (waits ? row : 0.0) + (tile.m == 64 ? low : 0.0);
+  const double step = busiest + (waits ? row : 0.0) + (tile.m == 64 ? low : 0.0) +
+                      (tile.in_turn ? step_in_turn : 0.0);
+  if (tile.m < 256 || operand_bytes >= bytes_of_memory) return step;
+  return step * (tile.n > 128 ? of_largest : of_high);
 }
 
 // Cycles of shared memory for a tile of k. The tensor cores read and the copy engine writes 128
 // bytes a cycle, and each 64 rows of the tile read all of B's.
 double shared_cycles(const TensorTile& tile) {
-  constexpr double overlap = 0.95;
+  constexpr double overlap = 0.833;
   return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
 }
 
@@ -104,68 +121,70 @@ bool begins_with_lines(const TileOperand& operand) {
   return operand.repacked || operand.rows.pitch_bytes() % line_bytes == 0;
 }
 
-// Bytes per cycle into one SM that has `share` of the SMs that read beside it: fewer get more of
-// what the L2 cache gives. `whole` where boxes begin with cache lines, less where they begin
-// `behind` one.
-double rate_behind(std::int64_t behind, double whole, double share) {
-  constexpr double gain_of_few = 0.6;
-  if (behind == 0) return whole;
-  const double all = behind == line_bytes / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
-  return std::min(whole, all / std::pow(share, gain_of_few));
+// The L2 cache's requests for a row of a box that begins `behind` a line.
+double requests_behind(std::int64_t behind) {
+  if (behind == 0) return 1.0;
+  return behind == line_bytes / 2 ? requests_of_half_lines : requests_of_pieces;
 }
 
-double rate_of(const TileOperand& operand, double whole, double share = 1.0) {
-  return rate_behind(begins_with_lines(operand) ? 0 : operand.rows.pitch_bytes() % line_bytes,
-                     whole, share);
+double requests_of(const TileOperand& operand) {
+  return requests_behind(begins_with_lines(operand) ? 0 : operand.rows.pitch_bytes() % line_bytes);
 }
 
 // The same for the columns of B of a tile. Where they lie along its rows, and a tile is not whole
 // lines wide, the boxes of most blocks begin behind a line.
-double rate_of_b(const TensorTile& tile, const TileLayout& layout, double whole, double share) {
+double requests_of_b(const TensorTile& tile, const TileLayout& layout) {
   constexpr double most_blocks = 0.8;
   const std::int64_t width = tile.n * static_cast<std::int64_t>(size_of(layout.b.rows.type));
-  if (!layout.b.mn_major || !begins_with_lines(layout.b)) return rate_of(layout.b, whole, share);
-  const double behind = rate_behind(width % line_bytes, whole, share);
-  return 1.0 / (most_blocks / behind + (1.0 - most_blocks) / whole);
+  if (!layout.b.mn_major || !begins_with_lines(layout.b)) return requests_of(layout.b);
+  return most_blocks * requests_behind(width % line_bytes) + (1.0 - most_blocks);
 }
 
-// The part of a tile of an operand that counts as loaded by a block that shares it with `blocks` -
-// 1 others.
-double part_loaded(const TileOperand& operand, int blocks, bool has_one_tile) {
-  const bool is_only = has_one_tile && begins_with_lines(operand);
-  const double saved = is_only ? saved_of_only_tile : saved_by_sharing;
-  return 1.0 - saved * (1.0 - 1.0 / blocks);
+// Cycles of the loads of a tile of k where `share` of the SMs have a tile. What blocks share is
+// requested once, and arrives in each.
+double load_cycles(const TensorTile& tile, const TileLayout& layout, double share) {
+  const double columns = columns_of_b(tile, layout);
+  const double arriving = tile_row_bytes * (tile.m + columns) / arriving_bytes;
+  const double requests = tile.m * requests_of(layout.a) / tile.across +
+                          columns * requests_of_b(tile, layout) / tile.down();
+  const double requested = requests * std::pow(share, loss_of_many) / requests_per_cycle;
+  return std::hypot(arriving, requested);
+}
+
+// Lots of boxes that a consumer stores one after the other.
+int lots_of(const GemmProblem& problem, const TensorTile& tile) {
+  const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
+  const int boxes = static_cast<int>(boxes_of_rows_of(tile, problem.c.type));
+  return products * boxes / std::min(tile.boxes, boxes);
 }
 
 // Cycles for which a tile waits for what C held: the first boxes arrive while the tile is
 // multiplied, the others behind the store of those before them.
 double addend_cycles(const GemmProblem& problem, const TensorTile& tile, Store store) {
-  constexpr double cycles_of_lot = 1370.0, cycles_of_lot_in_rows = 1680.0;
-  const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
-  const auto element = static_cast<std::int64_t>(size_of(problem.c.type));
-  const int boxes =
-      tile.transposed ? 2 : static_cast<int>(groups_of(tile.n * element, tile_row_bytes));
-  const int lots = products * boxes / std::min(tile.boxes, boxes);
-  if (store == Store::rows) {
-    return cycles_of_lot_in_rows * (element == 2 ? lots : products * boxes);
-  }
-  return store == Store::boxed ? cycles_of_lot * (lots - 1) : 0.0;
+  constexpr double cycles_of_lot = 1007.0, cycles_of_lot_in_rows = 1680.0;
+  if (store == Store::boxed) return cycles_of_lot * (lots_of(problem, tile) - 1);
+  if (store != Store::rows) return 0.0;
+  // Elements of 32 bits are read box by box.
+  TensorTile by_box = tile;
+  if (size_of(problem.c.type) > 2) by_box.boxes = 1;
+  return cycles_of_lot_in_rows * lots_of(problem, by_box);
 }
 
 // Cycles for the store of a tile, with what it adds.
 double store_of_tile(const GemmProblem& problem, const TensorTile& tile, const TileLayout& layout) {
+  // Until all warps of a consumer, or one, may write to boxes that have left.
+  constexpr double between_lots = 250.0, between_lots_of_warp = 32.8;
   const double elements = static_cast<double>(tile.m * tile.n);
   const double added = problem.beta != 0.0 ? addend_cycles(problem, tile, layout.store) : 0.0;
-  if (layout.store != Store::rows) {
-    const double rate = stored_elements_per_cycle * (tile.transposed ? of_transposed : 1.0);
-    return store_cycles + elements / rate + added;
-  }
+  const double base =
+      store_cycles + added +
+      (tile.in_turn ? between_lots_of_warp : between_lots) * (lots_of(problem, tile) - 1);
+  if (layout.store != Store::rows) return base + elements / stored_elements_per_cycle;
   const bool is_wide = size_of(problem.c.type) > 2;
   const bool by_one = tile.in_turn || tile.consumers == 1;
   const double rate = by_one ? (is_wide ? stored_in_rows_32 : stored_in_rows_16)
                              : (is_wide ? stored_by_two_32 : stored_by_two_16);
-  return store_cycles + elements / rate + tile.m * (by_one ? row_cycles : row_cycles_by_two) +
-         added;
+  return base + elements / rate + tile.m * (by_one ? row_cycles : row_cycles_by_two);
 }
 
 // Cycles until a block has its sums from the other layers of its cluster, and sent them theirs. The
@@ -191,7 +210,7 @@ double traffic_of_c(const GemmProblem& problem, const TensorTile& tile, const Ti
 }  // namespace
 
 bool comes_in_pieces(const TileOperand& operand) {
-  return rate_of(operand, tile_bytes_per_sm) == bytes_of_lines_in_pieces;
+  return requests_of(operand) == requests_of_pieces;
 }
 
 double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
@@ -211,30 +230,25 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double depth =
       static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.layers * tile.splits));
   const double elements = static_cast<double>(tile.m * tile.n);
-  const double rate = elements_per_cycle * (tile.consumers == 1 ? of_one_consumer : 1.0);
   const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
   const bool hides = tile.in_turn && layout.store == Store::boxed;
   const bool has_one_tile = rounds == 1.0;
-  const double whole = has_one_tile ? bytes_of_only_tile : tile_bytes_per_sm;
   const double used = std::min(units, blocks);
   const double share = has_one_tile ? used / blocks : 1.0;
-  // Consumers in turn copy on while one of them stores.
-  const double of_loads = hides && !has_one_tile ? 0.93 : 1.0;
-  const double loaded_a = tile.m * part_loaded(layout.a, tile.across, has_one_tile);
-  const double loaded_b =
-      columns_of_b(tile, layout) * part_loaded(layout.b, tile.down(), has_one_tile);
-  const double loads = of_loads * tile_row_bytes *
-                       (loaded_a / rate_of(layout.a, whole, share) +
-                        loaded_b / rate_of_b(tile, layout, whole, share));
+  const double loads = load_cycles(tile, layout, used / sm_count);
   // Where sums are promoted, tiles are narrower, and shared memory decides: as measured.
-  const bool is_bound_by_reads = has_one_tile || promotes_sums(problem);
+  const double of_reads = has_one_tile || promotes_sums(problem) ? 1.0 : 0.5;
   const double waits = has_one_tile ? sharing_cycles(tile) : 0.0;
-  const double step = std::max({elements / rate, loads + waits,
-                                is_bound_by_reads ? shared_cycles(tile) + waits : 0.0}) +
-                      (has_one_tile ? 0.0 : sharing_cycles_of_many(tile, layout));
-  // Three stages do not cover the time that a copy takes.
-  const double late = tile.stages <= 3 && (depth > 3.0 || rounds > 1.0) ? late_copies : 1.0;
-  const double multiply = late * depth * (step_cycles + slowdown(tile, operand_bytes) * step);
+  const double busiest = busiest_of(elements / elements_per_cycle, loads + waits,
+                                    of_reads * shared_cycles(tile) + waits);
+  const double step = has_one_tile ? busiest : step_of_many(tile, layout, busiest, operand_bytes);
+  // The copies of a tile of k are requested when the stage is free that had the one before it
+  // there.
+  const double arrival =
+      (latency_cycles + (tile.cluster > 1 ? latency_of_cluster : 0.0) + latency_of_loads * loads) /
+      (tile.stages - 1);
+  const double multiply =
+      depth * overlapped_4(step_cycles + slowdown(tile, operand_bytes) * step, arrival);
   const double store =
       store_of_tile(problem, tile, layout) / tile.layers + exchange_cycles(problem, tile);
   double block = rounds * (multiply + store);
@@ -251,18 +265,18 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
     const double products = depth * elements / elements_per_cycle;
     const double panel_store = (stores_lines ? panel_store_cycles : panel_store_in_pieces) +
                                (problem.beta != 0.0 ? panel_addend : 0.0);
-    const double first_panel = depth * tile.n * tile_row_bytes / tile_bytes_per_sm;
+    const double first_panel = depth * tile.n * tile_row_bytes / panel_bytes;
     block = first_panel + rounds * std::max(products, (products + panel_store) / 2.0) + store;
   }
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   const double traffic = operand_bytes + traffic_of_c(problem, tile, layout);
   // SMs without a tile in the last round leave some of memory's rate to the others.
-  block *= 1.0 - 0.11 * (1.0 - units / (rounds * blocks));
+  block *= 1.0 - 0.175 * (1.0 - units / (rounds * blocks));
   const double memory =
       traffic /
       (bytes_from_memory * std::pow(std::min(1.0, used / sm_count / sms_for_memory), loss_of_few));
-  double cycles = fill_cycles + overlapped(block, memory, 4.0);
-  if (tile.cluster > 1) cycles += cluster_cycles + 0.009 * block;
+  double cycles = fill_cycles + overlapped_4(block, memory);
+  if (tile.cluster > 1) cycles += cluster_cycles + 0.01 * block;
   // Copies of both operands are one launch, unless one is transposed.
   if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
   if (layout.a.transposed || layout.b.transposed) cycles += copying_cycles;

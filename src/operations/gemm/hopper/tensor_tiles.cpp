@@ -268,12 +268,22 @@ class TensorTilesRun final : public GemmRun {
                             : operand_maps(there, address, 1, tile_.n, tile_.down());
   }
 
-  // Matches c_box_rows of the kernel.
+  // Matches c_box_rows, and tail_columns with has_tail_map, of the kernel.
   ResidueMaps c_maps(DeviceAddress address) const {
     const bool by_warp = tile_.in_turn && problem_.beta == 0.0;
     const int rows = tile_.transposed ? tile_.n / 2 : by_warp ? 16 : 64;
-    return residue_maps(device_, rows_of_c(problem_, tile_), address, layout_.classes,
-                        columns_of_box(problem_.c.type), static_cast<std::uint32_t>(rows));
+    const auto maps_of = [&](std::uint32_t columns, Swizzle swizzle) {
+      return residue_maps(device_, rows_of_c(problem_, tile_), address, layout_.classes, columns,
+                          static_cast<std::uint32_t>(rows), swizzle);
+    };
+    const std::uint32_t columns = columns_of_box(problem_.c.type);
+    ResidueMaps maps = maps_of(columns, Swizzle::bytes_128);
+    const std::uint32_t tail = static_cast<std::uint32_t>(tile_.n) % columns;
+    if (!tile_.transposed && tail > 0) {
+      const ResidueMaps of_tails = maps_of(tail, Swizzle::none);
+      maps.maps.insert(maps.maps.end(), of_tails.maps.begin(), of_tails.maps.end());
+    }
+    return maps;
   }
 
   static std::uint32_t columns_of_box(DataType type) {
