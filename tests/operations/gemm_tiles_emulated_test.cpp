@@ -10,62 +10,17 @@
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/launch_findings.hpp"
+#include "support/tile_cases.hpp"
 
 namespace tilescope::operations {
 namespace {
 
 using namespace testing;
 
-struct TileCase {
-  std::string name;
-  std::string tile;  ///< as parse_tensor_tile() takes it
-  MatmulShape shape;
-  bool a_by_columns = false, b_by_columns = false;
-  double beta = 0.0;
-  bool has_bias = false, bias_per_row = false;
-  DataType c = DataType::bfloat16;
-  Precision precision = Precision::bf16;
-
-  friend void PrintTo(const TileCase& of, std::ostream* out) { *out << of.tile; }
-};
-
-GemmProblem problem_of(const TileCase& of) {
-  GemmProblem problem = dense_problem(of.shape, of.precision, operand_type(of.precision), of.c);
-  const auto by_columns = [](GemmOperand& operand, std::int64_t rows) {
-    operand.order = Order::column_major;
-    operand.leading = rows;
-  };
-  if (of.a_by_columns) by_columns(problem.a, of.shape.m);
-  if (of.b_by_columns) by_columns(problem.b, of.shape.k);
-  problem.beta = of.beta;
-  problem.has_bias = of.has_bias;
-  problem.bias_per_row = of.bias_per_row;
-  return problem;
-}
-
-// The tile of the running test: a variant prepares by a plain function, which cannot carry it.
-TensorTile tile;
-
 class TensorTilesEmulated : public ::testing::TestWithParam<TileCase> {};
 
-GemmVariant variant_of(const std::string& text) {
-  tile = parse_tensor_tile(text);
-  return {.name = "tile",
-          .idea = "",
-          .source = "",
-          .refusal = nullptr,
-          .prepare = [](Device& device, const GemmProblem& problem) {
-            return prepare_tensor_tiles(device, problem, tile);
-          }};
-}
-
 TEST_P(TensorTilesEmulated, AreRightAndSilent) {
-  const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
-  LaunchFindings findings(*emulated);
-  const GemmCase of = aligned_case(problem_of(GetParam()));
-  const GemmVariant variant = variant_of(GetParam().tile);
-  EXPECT_EQ(defects(of, run_gemm(*emulated, variant, of), true), "");
-  EXPECT_EQ(findings.take(), "");
+  expect_right_and_silent(GetParam());
 }
 
 // A part of a product, as a panel of several devices', has the bits of the whole: so an element's
@@ -77,7 +32,7 @@ TEST(TensorTileLayers, AddUpInTheOrderOfK) {
   // Four equal quarters of C, each of which another layer stores.
   of.a.each([&](auto b, auto i, auto k) { of.a.set(b, i, k, of.a.get(b, i % 64, k)); });
   of.b.each([&](auto b, auto k, auto j) { of.b.set(b, k, j, of.b.get(b, k, j % 64)); });
-  const GemmMatrices c = run_gemm(*emulated, variant_of("128,128,2,4,4,1,8,0,2,0,0,1,4"), of);
+  const GemmMatrices c = run_gemm(*emulated, tile_variant("128,128,2,4,4,1,8,0,2,0,0,1,4"), of);
   int differing = 0;
   c.each([&](auto b, auto i, auto j) {
     differing += c.get(b, i, j) == c.get(b, i % 64, j % 64) ? 0 : 1;
@@ -88,7 +43,7 @@ TEST(TensorTileLayers, AddUpInTheOrderOfK) {
 
 TEST(TensorTileLayers, AreForBlocksWithOneTileAndAsManyTilesOfK) {
   const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
-  const GemmVariant variant = variant_of("64,64,1,4,2,1,8,0,1,0,0,1,2");
+  const GemmVariant variant = tile_variant("64,64,1,4,2,1,8,0,1,0,0,1,2");
   const auto product = [](std::int64_t m, std::int64_t k) {
     return dense_problem({m, 64, k}, Precision::bf16, DataType::bfloat16, DataType::bfloat16);
   };
