@@ -77,12 +77,13 @@ constexpr int least_width = 48, most_width = 256, width_step = 16;
 // Tiles of other widths, whose last box of C is narrow: one of them divides C with little left
 // over.
 std::vector<TensorTile> narrow_ended_shapes(const GemmProblem& problem) {
-  const int of_box = static_cast<int>(tile_row_bytes) / static_cast<int>(size_of(problem.c.type));
   std::vector<TensorTile> tiles;
   for (const auto& [m, consumers, in_turn] : heights) {
     for (int n = least_width; n <= most_width; n += width_step) {
       const TensorTile tile{.m = m, .n = n, .consumers = consumers, .in_turn = in_turn};
-      if (n % of_box != 0 && sums_fit(tile, problem)) tiles.push_back(tile);
+      if (tail_columns_of(tile, problem.c.type) > 0 && sums_fit(tile, problem)) {
+        tiles.push_back(tile);
+      }
     }
   }
   return tiles;
@@ -93,8 +94,7 @@ std::vector<TensorTile> narrow_ended_shapes(const GemmProblem& problem) {
 bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
          const DeviceProperties& device) {
   constexpr int most_stages = 8, least_stages = 2;
-  const bool has_narrow_end =
-      !tile.transposed && tile.n * static_cast<int>(size_of(problem.c.type)) % tile_row_bytes != 0;
+  const bool has_narrow_end = tail_columns_of(tile, problem.c.type) > 0;
   const int most_sums = tile.consumers == 3 ? 64 : has_narrow_end ? 128 : 160;
   if (layout.adds_rows && sums_of(tile) > most_sums) return false;
   tile.stages = most_stages;

@@ -106,6 +106,11 @@ int columns_of_b(const TensorTile& tile, const TileLayout& layout) {
                            : tile.n;
 }
 
+int tail_columns_of(const TensorTile& tile, DataType c_type) {
+  const int of_box = static_cast<int>(tile_row_bytes) / static_cast<int>(size_of(c_type));
+  return tile.transposed ? 0 : tile.n % of_box;
+}
+
 std::int64_t boxes_of_rows_of(const TensorTile& tile, DataType c_type) {
   return tile.transposed
              ? 2

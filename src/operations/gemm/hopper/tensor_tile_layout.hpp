@@ -53,6 +53,9 @@ std::int64_t resident_clusters(const TensorTile& tile, std::int64_t sm_count);
 /// Columns of B that the copy engine brings for a tile: whole boxes.
 int columns_of_b(const TensorTile& tile, const TileLayout& layout);
 
+/// Columns of the narrow box with which a tile of C ends; 0 where all its boxes are alike.
+int tail_columns_of(const TensorTile& tile, DataType c_type);
+
 /// Boxes that hold 64 rows of a tile of C.
 std::int64_t boxes_of_rows_of(const TensorTile& tile, DataType c_type);
 

@@ -276,11 +276,9 @@ class TensorTilesRun final : public GemmRun {
       return residue_maps(device_, rows_of_c(problem_, tile_), address, layout_.classes, columns,
                           static_cast<std::uint32_t>(rows), swizzle);
     };
-    const std::uint32_t columns = columns_of_box(problem_.c.type);
-    ResidueMaps maps = maps_of(columns, Swizzle::bytes_128);
-    const std::uint32_t tail = static_cast<std::uint32_t>(tile_.n) % columns;
-    if (!tile_.transposed && tail > 0) {
-      const ResidueMaps of_tails = maps_of(tail, Swizzle::none);
+    ResidueMaps maps = maps_of(columns_of_box(problem_.c.type), Swizzle::bytes_128);
+    if (const int tail = tail_columns_of(tile_, problem_.c.type); tail > 0) {
+      const ResidueMaps of_tails = maps_of(static_cast<std::uint32_t>(tail), Swizzle::none);
       maps.maps.insert(maps.maps.end(), of_tails.maps.begin(), of_tails.maps.end());
     }
     return maps;
