@@ -62,6 +62,8 @@ Block::Block(LaunchState& launch, Worker& worker, Cluster& cluster)
       observers_.push_back({owned_observers_.back().get(), i, kNoEvents, false});
     }
   }
+  may_follow_ = launch.setup().cluster.count() == 1 && observers_.empty() && !worker.schedule &&
+                !launch.program().needs().prints;
 }
 
 void Block::merge_observers() {
@@ -87,34 +89,53 @@ void Block::reset_frames(const std::vector<FrameRange>* parts) {
   }
 }
 
-void Block::start(std::uint64_t cluster, std::uint64_t linear) {
+/// The block becomes another one, but for its warps and what only some kernels use.
+void Block::begin(std::uint64_t linear, const Dim3& index) {
   const LaunchInfo& info = launch_.info();
   linear_ = linear;
-  index_ = launch_.block_index(linear);
+  index_ = index;
   steps_ = completions_ = 0;
-  deadlocked_ = false;
-  activation_bytes_ = 0;
-  printed_.clear();
   // Memory that a kernel reads without having written it must not depend on earlier blocks.
   if (info.shared_bytes != 0) std::memset(shared_.get(), 0, info.shared_bytes);
   if (local_stride_ != 0) clear(local_.get(), local_stride_ * kWarpSize * info.warps_per_block);
-  engine_.clear();
-  warpgroups_.start(info.warps_per_block);
   reset_barriers();
-  std::fill(cluster_lanes_.begin(), cluster_lanes_.end(), ClusterLanes{});
-  generation_ = 0;
-  const CodeFunction& kernel = launch_.program().functions()[0];
   const std::vector<FrameRange>* const parts = std::exchange(has_frames_, true) && worker_.unwatched
                                                    ? worker_.unwatched->frame_resets()
                                                    : nullptr;
   reset_frames(parts);
-  if (worker_.schedule) {
-    for (Warp& warp : warps_) warp.start(worker_.schedule->pace(linear_, warp.index()));
-  } else {
-    for (Warp& warp : warps_) warp.start(0);
-  }
-  launch_.fill_block_specials(registers_.get(), linear_, parts != nullptr);
+  launch_.fill_block_specials(registers_.get(), linear_, index_, parts != nullptr);
   running_ = live_warps_ = info.warps_per_block;
+}
+
+bool Block::become_next() {
+  std::uint64_t next = 0;
+  if (!may_follow_ || generation_ != 0 || !engine_.idle() || warpgroups_.in_use() || deadlocked_ ||
+      launch_.hung() || !launch_.take_cluster(next)) {
+    return false;
+  }
+  ++worker_.blocks_followed;
+  worker_.changes_before = worker_.context.atomic_changes;
+  if (!launch_.is_alone()) launch_.advance();
+  cluster_.start(launch_.info().threads_per_block);
+  begin(next,
+        next == linear_ + 1 ? launch_.setup().index_behind(index_) : launch_.block_index(next));
+  run_begin_ = 0;
+  idle_rounds_ = 0;
+  begin_round(0);
+  return true;
+}
+
+void Block::start(std::uint64_t cluster, std::uint64_t linear) {
+  deadlocked_ = false;
+  activation_bytes_ = 0;
+  printed_.clear();
+  engine_.clear();
+  warpgroups_.start(launch_.info().warps_per_block);
+  std::fill(cluster_lanes_.begin(), cluster_lanes_.end(), ClusterLanes{});
+  generation_ = 0;
+  begin(linear, launch_.block_index(linear));
+  start_warps();
+  const CodeFunction& kernel = launch_.program().functions()[0];
   const BlockInfo block{linear_, index_, cluster, rank_};
   for (auto& slot : observers_) {
     slot.wants_block = launch_.observers()[slot.number]->wants_block(linear_);
@@ -124,6 +145,12 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
     for (const Warp& warp : warps_) {
       slot.observer->frame_entry({warp.index(), warp.existing(), 0, 0, kernel.local_bytes});
     }
+  }
+}
+
+void Block::start_warps() {
+  for (Warp& warp : warps_) {
+    warp.start(worker_.schedule ? worker_.schedule->pace(linear_, warp.index()) : 0);
   }
 }
 
@@ -217,6 +244,10 @@ BlockProgress Block::run_turns() {
       }
     }
     if (running_ == 0) {
+      if (become_next()) {
+        start_warps();
+        continue;
+      }
       end(true);
       return BlockProgress::finished;
     }

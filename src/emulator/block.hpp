@@ -49,8 +49,11 @@ class Block final : public BlockView {
   /// `cluster`: its number.
   void start(std::uint64_t cluster, std::uint64_t linear);
   /// Runs until the block is done, or seems to wait for other blocks, or the
-  /// launch ends.
+  /// launch ends. Where nobody notices, it becomes further blocks before it is done.
   BlockProgress run();
+  /// The block is done. It becomes the next one that no host thread has begun, whose warps are to
+  /// start. False, and nothing has changed, where there is none or ends of blocks are noticed.
+  bool become_next();
   /// The launch has ended while the block was set aside: its observers hear
   /// that it is incomplete.
   void abandon() { end(false); }
@@ -197,6 +200,8 @@ class Block final : public BlockView {
   std::string thread_name(std::uint32_t warp, int lane) const;
 
  private:
+  void begin(std::uint64_t linear, const Dim3& index);
+  void start_warps();
   void reset_frames(const std::vector<FrameRange>* parts);
   void reset_barriers();
   std::uint32_t threads_of(std::uint32_t warp, LaneMask lanes) const;
@@ -227,6 +232,7 @@ class Block final : public BlockView {
   std::uint32_t live_warps_ = 0;  ///< those with live lanes
   AlignedBytes registers_;
   bool has_frames_ = false;  ///< an earlier block has left its registers
+  bool may_follow_ = false;  ///< nobody notices when a block ends and the next one begins
   AlignedBytes shared_;
   AlignedBytes local_;
   std::uint64_t local_stride_ = 0;

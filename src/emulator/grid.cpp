@@ -75,7 +75,13 @@ class ClusterRunner {
   }
 
   void step() {
+    const std::uint64_t followed = worker_.blocks_followed;
     const BlockProgress progress = current_->run();
+    if (worker_.blocks_followed != followed) {  // blocks have ended meanwhile
+      waits_ = 0;
+      stall_.reset();
+      launch_.advance();
+    }
     waited_ = progress == BlockProgress::waiting;
     if (waited_) {
       waiting_.push_back(std::move(current_));

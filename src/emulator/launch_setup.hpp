@@ -37,6 +37,13 @@ struct LaunchSetup {
             static_cast<std::uint32_t>(linear / grid.x % grid.y),
             static_cast<std::uint32_t>(linear / grid.x / grid.y)};
   }
+  /// The index of the block behind this one in linear order.
+  Dim3 index_behind(Dim3 index) const {
+    if (++index.x < grid.x) return index;
+    index.x = 0;
+    if (++index.y < grid.y) return index;
+    return {0, 0, index.z + 1};
+  }
   /// The linear number of a block by its cluster's number and its rank there.
   std::uint64_t block_of(std::uint64_t cluster_number, std::uint32_t rank) const {
     const std::uint64_t across = grid.x / cluster.x, down = grid.y / cluster.y;

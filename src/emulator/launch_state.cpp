@@ -116,9 +116,9 @@ void fill_lanes(std::uint8_t* first, std::size_t stride, std::uint32_t count, T 
 
 }  // namespace
 
-void LaunchState::fill_block_specials(std::uint8_t* frames, std::uint64_t block, bool kept) const {
+void LaunchState::fill_block_specials(std::uint8_t* frames, std::uint64_t block, const Dim3& index,
+                                      bool kept) const {
   const std::uint32_t warps = info_.warps_per_block;
-  const Dim3 index = block_index(block);
   for (const SpecialUse& use : block_specials_) {
     const std::uint64_t value = block_special(setup_, info_, use, block, index);
     std::uint8_t* const first = frames + use.offset;
@@ -147,7 +147,12 @@ void LaunchState::fill_specials(const CodeFunction& function, std::uint8_t* regi
 
 bool LaunchState::take_cluster(std::uint64_t& number) {
   if (stopped()) return false;
-  number = next_cluster_.fetch_add(1, std::memory_order_relaxed);
+  if (is_alone()) {  // an atomic addition would wait for all stores before it
+    number = next_cluster_.load(std::memory_order_relaxed);
+    next_cluster_.store(number + 1, std::memory_order_relaxed);
+  } else {
+    number = next_cluster_.fetch_add(1, std::memory_order_relaxed);
+  }
   return number < cluster_count();
 }
 
@@ -269,6 +274,7 @@ void LaunchState::merge_observer(std::size_t which, BlockObserver& observer) {
 
 void LaunchState::merge_counts(const Worker& worker) {
   const std::lock_guard lock(mutex_);
+  blocks_run_ += worker.blocks_followed;
   for (const CodeFunction& function : program().functions()) {
     for (const CodeBlock& block : function.blocks) {
       const BlockCounter& counter = worker.counters[block.counter];

@@ -50,7 +50,9 @@ struct Worker {
   std::vector<BlockCounter> counters;   ///< by CodeBlock::counter
   std::vector<std::uint64_t> lanes_on;  ///< by InstructionId
   std::uint64_t unreported_steps = 0;   ///< not added to the launch's count yet
-  std::optional<Schedule> schedule;     ///< nothing: the usual order
+  std::uint64_t blocks_followed = 0;    ///< that others have followed in place: become_next
+  std::uint64_t changes_before = 0;  ///< Context::atomic_changes as the present block's run began
+  std::optional<Schedule> schedule;  ///< nothing: the usual order
   /// Compiled code of blocks that nobody watches, of those whose observers take accesses added up,
   /// and of those that take known accesses; null: there is none.
   std::unique_ptr<CompiledThread> unwatched, summed, announced;
@@ -74,7 +76,8 @@ class LaunchState {
   }
   /// Fills the registers that depend on the block, in the frames of all its warps. `kept`: they
   /// hold those of an earlier block.
-  void fill_block_specials(std::uint8_t* frames, std::uint64_t block, bool kept) const;
+  void fill_block_specials(std::uint8_t* frames, std::uint64_t block, const Dim3& index,
+                           bool kept) const;
   /// Fills all special registers of a called function's frame.
   void fill_specials(const CodeFunction& function, std::uint8_t* registers, std::uint64_t block,
                      std::uint32_t warp, std::uint64_t local_base) const;

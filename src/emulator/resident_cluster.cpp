@@ -70,15 +70,15 @@ ResidentCluster::Turn ResidentCluster::run_each() {
 }
 
 BlockProgress ResidentCluster::run() {
-  const auto progress = [&] {  // grows with everything that may release a block
+  const auto progress = [&] {  // it and atomic_changes grow with all that may release a block
     const auto done = std::count_if(members_.begin(), members_.end(),
                                     [](const Member& member) { return !member.running; });
-    return cluster_.generation() + worker_.context.atomic_changes +
-           static_cast<std::uint64_t>(done);
+    return cluster_.generation() + static_cast<std::uint64_t>(done);
   };
   const int most = members_.size() == 1 ? 1 : kIdleTurns;
   for (int idle = 0; idle < most;) {
     const std::uint64_t before = progress();
+    worker_.changes_before = worker_.context.atomic_changes;
     const Turn turn = run_each();
     if (turn.aborted) {
       abandon();
@@ -86,7 +86,9 @@ BlockProgress ResidentCluster::run() {
     }
     if (!running()) return BlockProgress::finished;
     if (turn.yielded) return BlockProgress::yielded;
-    idle = progress() == before ? idle + 1 : 0;
+    const bool same =
+        progress() == before && worker_.context.atomic_changes == worker_.changes_before;
+    idle = same ? idle + 1 : 0;
     if (idle == 0 || turn.spins || unblock()) continue;
     give_up();
     return BlockProgress::finished;

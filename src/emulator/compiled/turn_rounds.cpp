@@ -83,8 +83,9 @@ bool TurnRounds::begin(Block& block, std::uint64_t first_place,
          block.has_only_barrier(static_cast<std::uint8_t>(region_->round_barrier));
 }
 
-/// The warp is where it was last, at or behind a barrier; nowhere if it has not begun.
-void TurnRounds::stay(Warp& warp, const RoundWarp& entry) {
+/// The warp is where it was last, at or behind a barrier; nowhere if it has not begun. `left`: it
+/// has left the region behind that, with all its registers in the frame.
+void TurnRounds::stay(Warp& warp, const RoundWarp& entry, bool left) {
   if (entry.exit == 0) return;
   const CodeFunction& function = *warp.running_frame().function;
   const CompiledRegion::Exit& exit = entry.region->exits[entry.exit];
@@ -93,7 +94,7 @@ void TurnRounds::stay(Warp& warp, const RoundWarp& entry) {
   if (at.spins) {
     state_.frame = entry.frame;
     state_.slots = entry.slots;
-    entry.region->entry(exit.settle)(&state_);
+    if (!left) entry.region->entry(exit.settle)(&state_);
     warp.stay_in_loop(at.block, entry.spins);
     return;
   }
@@ -116,9 +117,8 @@ bool TurnRounds::end_warp(Block& block, std::uint64_t exit) {
   return true;
 }
 
-/// The block and its warps hear where they are. `left` has left the region in its turn; null: none.
-void TurnRounds::end(Block& block, const RoundWarp* left) {
-  Rounds& rounds = state_.rounds;
+/// Notes whether the rounds of a block have paid.
+void TurnRounds::note_worth() {
   if (worth_.size() <= region_->number) worth_.resize(region_->number + 1);
   const auto warps = static_cast<std::uint64_t>(std::popcount(live_));
   Worth& worth = worth_[region_->number];
@@ -128,6 +128,29 @@ void TurnRounds::end(Block& block, const RoundWarp* left) {
   if (worth.times == 2 * kTrials) {  // older ones count less
     worth = {kTrials, worth.refused, worth.warps / 2, worth.turns / 2};
   }
+}
+
+/// All warps have begun and ended in these rounds, so that none knows of it yet: the next block
+/// begins in the place of this one, with the same warps. False, and nothing has changed, where it
+/// does not.
+bool TurnRounds::follow(Block& block) {
+  Rounds& rounds = state_.rounds;
+  if (!all_begin_ || rounds.live != 0 || result_.exit != 0 || !block.become_next()) return false;
+  note_worth();
+  for (std::uint32_t rest = live_; rest != 0; rest &= rest - 1) {
+    RoundWarp& entry = warps_[static_cast<std::size_t>(std::countr_zero(rest))];
+    entry.entry = entry.region->address(entry.region->trusted_inner);
+    entry.exit = entry.spins = 0;
+  }
+  begun_ += static_cast<std::uint32_t>(block.warps().size());
+  rounds.live = live_;
+  return true;
+}
+
+/// The block and its warps hear where they are. `left` has left the region in its turn; null: none.
+void TurnRounds::end(Block& block, const RoundWarp* left) {
+  Rounds& rounds = state_.rounds;
+  note_worth();
   rounds.current = nullptr;
   for (std::uint32_t rest = live_; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(rest));
@@ -139,7 +162,7 @@ void TurnRounds::end(Block& block, const RoundWarp* left) {
       warp.end_alone();
       continue;
     }
-    stay(warp, entry);
+    stay(warp, entry, &entry == left);
     if (&entry == left) warp.begin_late();
     warp.pause().region = &entry == left || entry.exit == 0 ? nullptr : entry.region;
     warp.pause().exit = entry.exit;
@@ -160,27 +183,24 @@ void TurnRounds::end(Block& block, const RoundWarp* left) {
   rounds.ends = 0;
 }
 
-const TurnRounds::End& TurnRounds::run(Block& block, const CompiledRegion& region,
-                                       std::uint64_t first_place,
-                                       std::span<const CompiledRegion* const> beginnings) {
-  region_ = &region;
-  result_ = {};
-  if (!begin(block, first_place, beginnings)) return result_;
+/// The first round of a block begins.
+void TurnRounds::start(Block& block) {
   Rounds& rounds = state_.rounds;
-  rounds.warps = warps_.data();
-  rounds.barrier = region.round_barrier;
   rounds.completions = 0;
   rounds.steps = 0;
-  rounds.longest = block.launch().turn(*state_.worker);
   for (std::uint32_t rest = rounds.live; rest != 0; rest &= rest - 1) {
     block.warps()[static_cast<std::size_t>(std::countr_zero(rest))].begin_round(rounds.longest);
   }
   rounds.ends = block.ends_unnoticed() ? ends_ : 0;
   Context& w = *state_.context;
   w.active = w.mask = w.live = kAllLanes;
-  result_.ran = true;
-  result_.region = region_;
   live_ = rounds.live;
+  whole_ = 0;
+}
+
+/// Rounds of a block, until a warp leaves in its turn, or the last one that there is for now.
+void TurnRounds::run_block(Block& block) {
+  Rounds& rounds = state_.rounds;
   for (bool goes_on = true; goes_on;) {
     rounds.first_completions = rounds.completions;
     rounds.first_live = rounds.live;
@@ -201,6 +221,25 @@ const TurnRounds::End& TurnRounds::run(Block& block, const CompiledRegion& regio
     goes_on = (rounds.live & ~rounds.waiting) != 0 && !block.has_run_long() &&
               block.passes_round(result_.idle && rounds.completions == rounds.first_completions);
   }
+}
+
+const TurnRounds::End& TurnRounds::run(Block& block, const CompiledRegion& region,
+                                       std::uint64_t first_place,
+                                       std::span<const CompiledRegion* const> beginnings) {
+  region_ = &region;
+  result_ = {};
+  if (!begin(block, first_place, beginnings)) return result_;
+  Rounds& rounds = state_.rounds;
+  rounds.warps = warps_.data();
+  rounds.barrier = region.round_barrier;
+  rounds.longest = block.launch().turn(*state_.worker);
+  result_.ran = true;
+  result_.region = region_;
+  all_begin_ = begun_ == block.warps().size();
+  do {
+    start(block);
+    run_block(block);
+  } while (follow(block));
   const RoundWarp* const left = result_.exit != 0 ? rounds.current : nullptr;
   if (left != nullptr) {
     result_.warp = static_cast<std::size_t>(left - warps_.data());

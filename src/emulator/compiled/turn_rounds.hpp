@@ -30,7 +30,8 @@ class TurnRounds {
     bool idle = true;         ///< no warp has ended in the last round
     std::int64_t instructions = 0;
   };
-  /// A round of the block begins: runs it and further ones. `region`: that of the first warp;
+  /// A round of the block begins: runs it and further ones, and those of the blocks that it becomes
+  /// (Block::become_next). `region`: that of the first warp;
   /// `first_place`: CompiledState::place of it; `beginnings`: by warp, the region that fits it
   /// where it begins; null: none does.
   /// The result lasts until the next call: a copy of it would wait for its members to be stored.
@@ -47,8 +48,12 @@ class TurnRounds {
   bool begin(Block& block, std::uint64_t first_place,
              std::span<const CompiledRegion* const> beginnings);
   bool add(Warp& warp, const CompiledRegion* beginning);
+  void start(Block& block);
+  void run_block(Block& block);
+  bool follow(Block& block);
+  void note_worth();
   bool end_warp(Block& block, std::uint64_t exit);
-  void stay(Warp& warp, const RoundWarp& entry);
+  void stay(Warp& warp, const RoundWarp& entry, bool left);
   void end(Block& block, const RoundWarp* left);
   bool is_worth(bool begins);
 
@@ -57,6 +62,7 @@ class TurnRounds {
   const CompiledRegion* region_ = nullptr;  ///< of the first warp
   std::array<RoundWarp, 32> warps_;
   std::uint32_t begun_ = 0;
+  bool all_begin_ = false;    ///< all warps of the block have begun in these rounds
   std::uint32_t live_ = 0;    ///< warps as the rounds began
   std::uint32_t ends_ = 0;    ///< of them, those with the path with which they began
   std::uint64_t whole_ = 0;   ///< rounds in which no warp has left the region
