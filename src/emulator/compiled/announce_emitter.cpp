@@ -69,7 +69,8 @@ void AnnounceEmitter::emit_loads() {
 void AnnounceEmitter::emit_store(const Item& store) {
   for (std::size_t i = 1; i < store.operation->in.size(); ++i) {
     if (store.in_slots[i] == kNoSlot) continue;
-    write_lanes(a_, plan_.registers()[store.operation->in[i]], store.in_slots[i],
+    write_lanes(a_, plan_.registers()[store.operation->in[i]],
+                {store.in_slots[i], store.in_numbers[i]},
                 store.in_shapes[i] == kUniform ? nullptr : &shapes_[store.in_shapes[i]]);
   }
   KnownGroup group;

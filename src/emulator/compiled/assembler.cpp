@@ -1,5 +1,6 @@
 #include "emulator/compiled/assembler.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -301,6 +302,23 @@ Place Assembler::constant_64(std::uint64_t value) {
   char bytes[sizeof value];
   std::memcpy(bytes, &value, sizeof value);
   return constant({bytes, sizeof value});
+}
+
+void Assembler::leave_out(std::size_t begin, std::size_t end) {
+  // Intel's instructions without effect of 1 to 8 bytes.
+  static constexpr std::uint8_t kNothing[][8] = {{0x90},
+                                                 {0x66, 0x90},
+                                                 {0x0f, 0x1f, 0x00},
+                                                 {0x0f, 0x1f, 0x40, 0x00},
+                                                 {0x0f, 0x1f, 0x44, 0x00, 0x00},
+                                                 {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+                                                 {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
+                                                 {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00}};
+  while (begin < end) {
+    const std::size_t bytes = std::min(end - begin, sizeof kNothing[0]);
+    std::memcpy(code_.data() + begin, kNothing[bytes - 1], bytes);
+    begin += bytes;
+  }
 }
 
 std::vector<std::uint8_t> Assembler::finish() {

@@ -259,6 +259,10 @@ class Assembler {
   Place constant_32(std::uint32_t value);
   Place constant_64(std::uint64_t value);
 
+  /// How long the code is.
+  std::size_t size() const { return code_.size(); }
+  /// The instructions there do nothing any more.
+  void leave_out(std::size_t begin, std::size_t end);
   /// The code and its constants, which may lie anywhere.
   std::vector<std::uint8_t> finish();
 

@@ -13,6 +13,7 @@ namespace tilescope::emulator::compiled {
 /// registers at the head is in the frame when the code is entered.
 void RegionEmitter::spin(const Passage& way) {
   settle(way.to == region_.head ? way.stale : way.unknown_inside);
+  keep(way.only_here);
   pause({ExitKind::spins, way.to, 0}, way.to, way.stale);
 }
 
@@ -44,7 +45,9 @@ void RegionEmitter::load_predicate(std::uint32_t offset) {
 /// rax: the lanes whose guard holds, of all.
 void RegionEmitter::load_guard(const Code& code) {
   const std::uint32_t guard = plan_.registers().find(code.guard);
-  if (facts_[guard].shape != kNoShape) {
+  if (const std::optional<std::uint64_t> known = rules_.number(facts_, guard)) {
+    a_.mov_constant(rax, *known & 0xffffffffu);
+  } else if (facts_[guard].shape != kNoShape) {
     a_.mov(rax, slot_place(a_, static_cast<int>(guard)), 4);
   } else {
     load_predicate(code.guard);
@@ -128,10 +131,14 @@ void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
 }
 
 RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {
-  Passage result{to, facts_.stale(plan_.live_at_begin(to)), {}};
+  Passage result{to, facts_.stale(plan_.live_at_begin(to)), {}, {}};
   result.inside = region_.at_begin.contains(to) && knows_all_of(to);
   if (!result.inside) return result;
   const std::vector<KnownFacts::Entry>& known = region_.at_begin.at(to).entries;
+  for (const KnownFacts::Entry& entry : known) {
+    const RegisterFact& here = facts_[entry.reg];
+    if (here.known && !entry.fact.known) result.only_here.push_back(kept_number(entry.reg, here));
+  }
   auto place = known.begin();
   for (const KeptNumber& number : result.stale) {
     while (place != known.end() && place->reg < number.reg) ++place;
@@ -153,6 +160,7 @@ void RegionEmitter::go(std::uint32_t from, const Passage& way, bool taken) {
     return;
   }
   settle(way.unknown_inside);
+  keep(way.only_here);
   a_.jump(blocks_.at(way.to));
 }
 

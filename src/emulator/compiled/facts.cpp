@@ -370,6 +370,17 @@ bool FactRules::has_masked_code(const Operation& operation, const Facts& facts) 
   return true;
 }
 
+bool FactRules::stores_neighbours(const Operation& operation, const Facts& facts) const {
+  if (operation.act != Act::store || operation.width < 4 || operation.in.size() != 2) return false;
+  const ShapeNumber form = shape(facts, operation.in[0]);
+  if (form == kNoShape) return false;
+  const unsigned bytes = plan_.registers()[operation.in[0]].width;
+  for (int lane = 0; lane < 32; ++lane) {
+    if (shapes_.difference(form, lane, bytes) != lane * std::int64_t{operation.width}) return false;
+  }
+  return true;
+}
+
 Way FactRules::way(const Operation& operation, const Facts& facts) const {
   if (operation.act == Act::call || operation.act == Act::atomic_add) return Way::call;
   if (operation.is_access()) {

@@ -62,6 +62,8 @@ class FactRules {
   /// From now on lanes may part: no comparison is one for all.
   void let_part(bool may) { may_part_ = may; }
   Way way(const Operation& operation, const Facts& facts) const;
+  /// The lanes store one element each, which follow each other.
+  bool stores_neighbours(const Operation& operation, const Facts& facts) const;
   /// `facts` become those behind the operation.
   void apply(const Operation& operation, Facts& facts) const;
 

@@ -1,6 +1,7 @@
 // The checks of a segment's accesses, and loads through addresses that all lanes share.
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <vector>
 
 #include "emulator/compiled/number_emitter.hpp"
@@ -31,7 +32,31 @@ void NumberEmitter::load_address(const AccessGroup& group) {
   a_.add_constant(rax, static_cast<std::uint64_t>(group.lowest), group.address_bytes);
 }
 
+/// One comparison where the addresses in shared memory are known. False: they are not, or not all
+/// can lie there.
+bool NumberEmitter::check_known_shared(const AccessGroup& group) {
+  constexpr std::int64_t kMost = 1 << 30;
+  if (!group.shared || group.address_slot != kNoSlot ||
+      group.address >= static_cast<std::uint64_t>(kMost)) {
+    return false;
+  }
+  const GroupExtent extent = extent_of(group, shapes_);
+  const std::int64_t begin = static_cast<std::int64_t>(group.address) + group.lowest;
+  if (begin % group.bytes != 0 || begin + extent.low < 0 || begin + extent.end >= kMost) {
+    return false;
+  }
+  a_.compare_constant(at(kState, offsetof(CompiledState, shared_bytes)),
+                      static_cast<std::int32_t>(begin + extent.end), 8);
+  a_.jump(Condition::below, give_up_);
+  held_ = kNoSlot;
+  a_.mov(rax, at(kState, offsetof(CompiledState, shared)), 8);
+  a_.add_constant(rax, static_cast<std::uint64_t>(begin), 8);
+  store_result(group.pointer_slot, 8);
+  return true;
+}
+
 void NumberEmitter::check_group(const AccessGroup& group) {
+  if (check_known_shared(group)) return;
   const GroupExtent extent = extent_of(group, shapes_);
   const Label retry = a_.label();
   load_address(group);
@@ -113,19 +138,20 @@ void NumberEmitter::fetch_ahead(const AccessGroup& group) {
   }
 }
 
-/// rdx: the lowest address.
+/// rax: the address of lane 0; rdx: the lowest one. Registers that keep numbers stay as they are.
 void NumberEmitter::emit_misses() {
+  constexpr Gpr kSaved[] = {rax, r8, r9, r10, r11, rcx};  // as many as keep the stack aligned
   for (const Miss& miss : misses_) {
     a_.bind(miss.enter);
-    held_ = kNoSlot;
+    for (const Gpr reg : kSaved) a_.push(reg);
     const GroupExtent extent = extent_of(*miss.group, shapes_);
     a_.mov_constant(rsi, miss.group->bounds);
     a_.mov_constant(rcx, static_cast<std::uint64_t>(extent.end - extent.low));
     a_.mov_constant(r8, miss.group->constant ? 1 : 0);
     emit_call(a_, &find_bounds);
     a_.test(rax, rax, 4);
+    for (auto reg = std::rbegin(kSaved); reg != std::rend(kSaved); ++reg) a_.pop(*reg);
     a_.jump(Condition::equal, give_up_);
-    load_address(*miss.group);
     a_.jump(miss.retry);
   }
 }

@@ -8,7 +8,6 @@
 #include "emulator/compiled/runtime_calls.hpp"
 
 namespace tilescope::emulator::compiled {
-
 /// Bytes of a number: predicates have 4.
 unsigned NumberEmitter::bytes(const Item& item, std::size_t i) const {
   return std::max<unsigned>(plan_.registers()[item.operation->in[i]].width, 4);
@@ -23,15 +22,6 @@ void NumberEmitter::load(Gpr to, const Item& item, std::size_t i) {
   }
 }
 
-void NumberEmitter::load_slot(Gpr to, int slot, unsigned bytes) {
-  if (!holds(slot, bytes)) {
-    a_.mov(to, slot_place(a_, slot), bytes);
-  } else if (to != rax) {
-    a_.mov(to, rax, bytes);
-  }
-  if (to == rax) held_ = kNoSlot;  // it is about to change
-}
-
 /// rax and rcx: the first two operands.
 void NumberEmitter::load_two(const Item& item) {
   const bool second_first = !item.in_numbers[1] && holds(item.in_slots[1], bytes(item, 1));
@@ -41,13 +31,6 @@ void NumberEmitter::load_two(const Item& item) {
   }
 }
 
-/// The slot's number is rax, from now on.
-void NumberEmitter::store_result(int slot, unsigned bytes) {
-  a_.store(slot_place(a_, slot), rax, bytes);
-  held_ = slot;
-  held_bytes_ = bytes;
-}
-
 /// A number of 32 bits as one of 64.
 void NumberEmitter::load_extended(Gpr to, const Item& item, std::size_t i) {
   load(to, item, i);
@@ -55,6 +38,7 @@ void NumberEmitter::load_extended(Gpr to, const Item& item, std::size_t i) {
 }
 
 void NumberEmitter::emit() {
+  count_reads();
   std::vector<bool> checked(segment_.groups.size(), false);
   for (const Item& item : segment_.items) {
     if (item.way == Way::scalar) number(item);
@@ -67,15 +51,14 @@ void NumberEmitter::emit() {
     }
     if (!item.out_slots.empty() && item.out_slots[0] != kNoSlot) load_memory(item);
   }
+  leave_out_stores();
 }
 
 /// The result is in rax.
 void NumberEmitter::number(const Item& item) {
   const unsigned width = plan_.registers()[item.operation->out[0]].width;
-  if (item.known) {
-    if (item.silent) return;
-    return a_.store_constant(slot_place(a_, item.out_slots[0]), *item.known, std::max(width, 4u));
-  }
+  if (item.known && !item.spreads_sign) return;
+  if (item.spreads_sign) return no_sign(item);
   switch (item.operation->act) {
     case Act::multiply_wide:
     case Act::multiply_add_wide:
@@ -105,7 +88,7 @@ void NumberEmitter::number(const Item& item) {
       select(item);
       break;
     case Act::load_parameter:
-      a_.mov(rcx, at(kState, offsetof(CompiledState, parameters)), 8);
+      load_parameters(rcx);
       a_.mov(rax, at(rcx, item.operation->code->offset), item.operation->width);
       break;
     default:
@@ -182,9 +165,12 @@ void NumberEmitter::arithmetic(const Item& item) {
 bool NumberEmitter::with_constant(const Item& item) {
   const Operation& operation = *item.operation;
   const bool sum = operation.act == Act::add || operation.act == Act::subtract;
-  if ((!sum && operation.act != Act::multiply) || !item.in_values[1]) return false;
-  const std::uint64_t value = *item.in_values[1];
-  load(rax, item, 0);
+  if (!sum && operation.act != Act::multiply) return false;
+  const std::size_t constant =
+      operation.act != Act::subtract && !item.in_numbers[1] && item.in_numbers[0] ? 0 : 1;
+  if (!item.in_numbers[constant]) return false;
+  const std::uint64_t value = *item.in_numbers[constant];
+  load(rax, item, 1 - constant);
   if (sum) {
     a_.add_constant(rax, operation.act == Act::add ? value : ~value + 1, operation.width);
   } else {
@@ -248,6 +234,7 @@ void NumberEmitter::wide_product(const Item& item) {
 /// As FactRules::spreads_sign: 0, if no lane is negative.
 void NumberEmitter::no_sign(const Item& item) {
   const ShapeExtent extent = shapes_.extent(item.in_shapes[0], 4);
+  load(rax, item, 0);
   a_.sign_extend_32(rax, rax);
   for (const std::int64_t end : {extent.low, extent.high}) {
     a_.mov(rcx, rax, 8);
@@ -255,7 +242,6 @@ void NumberEmitter::no_sign(const Item& item) {
     a_.shift_right(rcx, 31, 8);
     a_.jump(Condition::not_equal, give_up_);
   }
-  a_.mov_constant(rax, 0);
 }
 
 /// Amounts of the width or more give 0, or copies of the sign.
@@ -263,10 +249,6 @@ void NumberEmitter::shift(const Item& item) {
   const Operation& operation = *item.operation;
   const unsigned bits = operation.width * 8u;
   const bool left = operation.act == Act::shift_left;
-  if (item.spreads_sign) {
-    load(rax, item, 0);
-    return no_sign(item);
-  }
   if (item.in_values[1])
     return shift_by_constant(item, static_cast<std::uint32_t>(*item.in_values[1]));
   load_two(item);

@@ -2,6 +2,11 @@
 // accesses.
 #pragma once
 
+#include <array>
+#include <map>
+#include <set>
+#include <vector>
+
 #include "emulator/compiled/assembler.hpp"
 #include "emulator/compiled/compiled_state.hpp"
 #include "emulator/compiled/segment.hpp"
@@ -12,13 +17,15 @@ class NumberEmitter {
  public:
   /// Where a check fails the code jumps to `give_up`, where lanes give different results of
   /// Item::one_for_all to `parted`. `fetches_ahead`: the warp will come back, and access what lies
-  /// as far away as this time.
+  /// as far away as this time. `watched`: code for observers reads the slots of addresses.
   NumberEmitter(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
-                bool fetches_ahead, const Segment& segment, Label give_up, Label parted)
+                bool fetches_ahead, bool watched, const Segment& segment, Label give_up,
+                Label parted)
       : a_(assembler),
         plan_(plan),
         shapes_(shapes),
         fetches_ahead_(fetches_ahead),
+        watched_(watched),
         segment_(segment),
         give_up_(give_up),
         parted_(parted) {}
@@ -43,9 +50,14 @@ class NumberEmitter {
   void load(Gpr to, const Item& item, std::size_t i);
   void load_extended(Gpr to, const Item& item, std::size_t i);
   void load_slot(Gpr to, int slot, unsigned bytes);
+  void load_parameters(Gpr to);
+  void count_reads();
+  void keep(Gpr from, int slot, unsigned bytes);
+  void leave_out_stores();
   void store_result(int slot, unsigned bytes);
   void load_two(const Item& item);
   bool holds(int slot, unsigned bytes) const { return slot == held_ && bytes == held_bytes_; }
+  bool check_known_shared(const AccessGroup& group);
   bool with_constant(const Item& item);
   void multiply(std::uint64_t value, unsigned width);
   void shift_by_constant(const Item& item, std::uint32_t by);
@@ -64,12 +76,27 @@ class NumberEmitter {
   Assembler& a_;
   const FunctionPlan& plan_;
   const ShapeTable& shapes_;
-  const bool fetches_ahead_;
+  const bool fetches_ahead_, watched_;
   const Segment& segment_;
   Label give_up_, parted_;
   std::vector<Miss> misses_;
   int held_ = kNoSlot;       ///< the slot whose number rax has
   unsigned held_bytes_ = 0;  ///< of that number; the rest of rax is zero
+  /// Numbers that stay in registers between items, besides their slots.
+  struct Kept {
+    Gpr reg;
+    int slot = kNoSlot;
+    unsigned bytes = 0;
+  };
+  std::array<Kept, 4> kept_{{{r8}, {r9}, {r10}, {r11}}};
+  std::size_t next_kept_ = 0;
+  std::map<int, int> reads_;   ///< by slot: how often items will read its number
+  std::set<int> read_memory_;  ///< slots that some code reads
+  struct SlotStore {
+    int slot;
+    std::size_t begin, end;  ///< in the code
+  };
+  std::vector<SlotStore> stores_;
 };
 
 /// The extent of a group's addresses around its pointer: the lowest and one past the highest byte.

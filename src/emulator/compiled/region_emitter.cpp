@@ -107,7 +107,8 @@ void RegionEmitter::body(std::uint32_t b, std::uint32_t from) {
     const bool neighbours = names_neighbours(operation);
     KnownFacts known;
     if (region_.masked_parts.contains(b)) known = facts_.known(*here);
-    Segment next = segments_.next(facts_, i, block.body_end, here);
+    Segment next = segments_.next(facts_, i, block.body_end, here,
+                                  masked_ == nullptr && watch_ != AccessWatch::each);
     i = next.end;
     if (next.is_call()) {
       if (watch_ == AccessWatch::nothing && LaneAccessEmitter::takes(plan_, operation)) {
@@ -141,7 +142,8 @@ void RegionEmitter::segment(Segment&& segment, std::uint32_t b, KnownFacts&& bef
   // The emitter and the segment are used once more, behind the blocks.
   const auto kept = std::make_shared<const Segment>(std::move(segment));
   const auto numbers = std::make_shared<NumberEmitter>(
-      a_, plan_, region_.shapes, region_.of_warp || may_wait_in_loop(b), *kept, give_up, parted);
+      a_, plan_, region_.shapes, region_.of_warp || may_wait_in_loop(b),
+      watch_ != AccessWatch::nothing, *kept, give_up, parted);
   numbers->emit();
   std::shared_ptr<SumEmitter> sums;
   if (watch_ == AccessWatch::sums) {
@@ -208,7 +210,7 @@ RegionEmitter::Numbers RegionEmitter::mentioned(const Operation& operation) cons
   for (const auto* list : {&operation.in, &operation.out}) {
     for (const std::uint32_t reg : *list) {
       const RegisterFact& fact = facts_[reg];
-      if (fact.shape != kNoShape && fact.stale) result.push_back({reg, fact.shape});
+      if (fact.shape != kNoShape && fact.stale) result.push_back(kept_number(reg, fact));
     }
   }
   return result;
@@ -230,9 +232,17 @@ bool RegionEmitter::names_neighbours(const Operation& operation) const {
 
 /// Writes the lanes of registers to the frame.
 void RegionEmitter::settle(const Numbers& numbers) {
-  for (const auto& [reg, shape] : numbers) {
-    write_lanes(a_, plan_.registers()[reg], static_cast<int>(reg),
+  for (const auto& [reg, shape, known] : numbers) {
+    write_lanes(a_, plan_.registers()[reg], {static_cast<int>(reg), known},
                 shape == kUniform ? nullptr : &region_.shapes[shape], is_kept(reg));
+  }
+}
+
+/// Writes numbers that are known here to their slots.
+void RegionEmitter::keep(const Numbers& numbers) {
+  for (const KeptNumber& number : numbers) {
+    const unsigned width = std::max<unsigned>(plan_.registers()[number.reg].width, 4);
+    a_.store_constant(slot_place(a_, static_cast<int>(number.reg)), *number.known, width);
   }
 }
 
@@ -299,10 +309,12 @@ void RegionEmitter::check_members(std::uint32_t b, const RegisterSet& live) {
   const std::optional<std::uint64_t> known = rules_.value(facts_, named);
   if (known == kAllLanes) return;
   const Label others = a_.label();
-  if (facts_[named].shape == kUniform) {
+  if (known) {
+    a_.jump(others);
+  } else if (facts_[named].shape == kUniform) {
     a_.compare_constant(slot_place(a_, static_cast<int>(named)), -1, 4);
     a_.jump(Condition::not_equal, others);
-  } else if (known || facts_[named].shape != kNoShape) {
+  } else if (facts_[named].shape != kNoShape) {
     a_.jump(others);
   } else {
     const std::int64_t offset = plan_.registers()[named].offset;
@@ -325,7 +337,9 @@ void RegionEmitter::check_members(std::uint32_t b, const RegisterSet& live) {
 /// The warp leaves at a barrier, and is to go on behind it.
 void RegionEmitter::wait(std::uint32_t b) {
   const CodeBlock& block = plan_.blocks()[b];
-  settle(passage(block.next).unknown_inside);
+  const Passage way = passage(block.next);
+  settle(way.unknown_inside);
+  keep(way.only_here);
   RegionExit how{ExitKind::waits, b, block.body_end};
   how.barrier = full_barrier(plan_, plan_.function().code[block.body_end]);
   pause(how, block.next, {});

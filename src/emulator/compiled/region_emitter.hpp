@@ -81,6 +81,7 @@ class RegionEmitter {
     std::uint32_t to = 0;
     Numbers stale;
     Numbers unknown_inside;  ///< those that the block, inside the region, keeps in the frame
+    Numbers only_here;       ///< known numbers, not only of those, that the block does not know
     bool inside = false;     ///< the block is in the region, and all that it knows holds here
   };
   void begin();
@@ -139,6 +140,7 @@ class RegionEmitter {
   void go(std::uint32_t from, const Passage& way, bool taken);
   void exit(const RegionExit& how, const Numbers& stale);
   void settle(const Numbers& numbers);
+  void keep(const Numbers& numbers);
   /// Code that lies behind the blocks.
   void later(std::function<void()> what) { later_.push_back(std::move(what)); }
 

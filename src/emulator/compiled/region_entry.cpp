@@ -39,8 +39,9 @@ void RegionEmitter::enter() {
     const int lanes = a_.strip_bytes() / info.width;
     a_.strip(wide ? vpbroadcastq : vpbroadcastd, 0, 0, at(kFrame, info.offset));
     a_.mov(rax, at(kFrame, info.offset), info.width);
-    a_.store(slot_place(a_, static_cast<int>(assumption.reg)), rax, info.width);
-    if (assumption.known) {
+    if (!assumption.known) {
+      a_.store(slot_place(a_, static_cast<int>(assumption.reg)), rax, info.width);
+    } else {
       a_.mov_constant(rdx, assumption.value);
       a_.bit_xor(rdx, rax, 8);
       a_.bit_or(rcx, rdx, 8);
@@ -105,13 +106,9 @@ void RegionEmitter::enter_trusted() {
   a_.bind(trusted_inner_);
   for (const Assumption& assumption : region_.assumptions) {
     const RegisterInfo& info = plan_.registers()[assumption.reg];
-    const Place slot = slot_place(a_, static_cast<int>(assumption.reg));
-    if (assumption.known) {
-      a_.store_constant(slot, assumption.value, info.width);
-      continue;
-    }
+    if (assumption.known) continue;
     a_.mov(rax, at(kFrame, info.offset), info.width);
-    a_.store(slot, rax, info.width);
+    a_.store(slot_place(a_, static_cast<int>(assumption.reg)), rax, info.width);
   }
   a_.jump(blocks_.at(region_.head));
 }

@@ -4,6 +4,10 @@
 
 namespace tilescope::emulator::compiled {
 
+KeptNumber kept_number(std::uint32_t reg, const RegisterFact& fact) {
+  return {reg, fact.shape, fact.known ? std::optional(fact.value) : std::nullopt};
+}
+
 void Facts::set(std::uint32_t reg, const RegisterFact& fact) {
   facts_[reg] = fact;
   if (fact.shape == kNoShape) {
@@ -35,7 +39,7 @@ KnownFacts Facts::known(const RegisterSet& live) const {
 std::vector<KeptNumber> Facts::stale(const RegisterSet& live) const {
   std::vector<KeptNumber> result;
   shaped_.for_each_in_both(live, [&](std::uint32_t reg) {
-    if (facts_[reg].stale) result.push_back({reg, facts_[reg].shape});
+    if (facts_[reg].stale) result.push_back(kept_number(reg, facts_[reg]));
   });
   return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "emulator/compiled/lane_shape.hpp"
@@ -13,7 +14,7 @@ namespace tilescope::emulator::compiled {
 struct RegisterFact {
   ShapeNumber shape = kNoShape;
   bool stale = false;  ///< the frame has an older value: the number is the truth
-  /// The number is known when the code is compiled, and so is each lane's.
+  /// The number is known when the code is compiled, and so is each lane's. Its slot holds nothing.
   bool known = false;
   /// Low bits of the number that are zero. Where the shape's differences fit in them, the bits of
   /// number and differences are apart, so that `and`, `or` and `shr` keep a shape.
@@ -25,7 +26,9 @@ struct RegisterFact {
 struct KeptNumber {
   std::uint32_t reg = 0;
   ShapeNumber shape = kNoShape;
+  std::optional<std::uint64_t> known{};  ///< the number; its slot does not hold it then
 };
+KeptNumber kept_number(std::uint32_t reg, const RegisterFact& fact);
 
 /// The facts that are worth keeping for later: those of registers that have a shape and are still
 /// read, in ascending order. A function has thousands of registers, of which few have one.

@@ -72,13 +72,14 @@ void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way, 
     item.group = group_of(segment, item, 0);
     if (operation.act == Act::copy) item.source = group_of(segment, item, 1);
   }
+  item.neighbours = rules_.stores_neighbours(operation, facts);
   works_ = works_ || way != Way::scalar;
   item.spreads_sign = rules_.spreads_sign(operation, facts);
   item.one_for_all = rules_.is_one_for_all(operation, facts);
-  if (const auto fact = rules_.known(operation, facts); fact && way == Way::scalar) {
-    item.known = fact->value;
-  }
   rules_.apply(operation, facts);
+  if (way == Way::scalar && facts[operation.out[0]].known) {
+    item.known = facts[operation.out[0]].value;
+  }
   for (const std::uint32_t reg : operation.out) {
     const bool has_slot = facts[reg].shape != kNoShape;
     slots_.set(reg, has_slot ? temporary() : kNoSlot);
@@ -106,6 +107,28 @@ void SegmentBuilder::cut(Segment& segment, Facts& facts, std::uint32_t limit) {
     }
   }
   numbers_.temporaries = std::max(numbers_.temporaries, temporaries_);
+}
+
+/// The only store, where what it writes is nothing that the segment loads.
+void SegmentBuilder::find_early_store(Segment& segment) {
+  Item* store = nullptr;
+  for (Item& item : segment.items) {
+    if (!item.operation->writes_memory()) continue;
+    if (store != nullptr || !item.neighbours || item.in_slots[1] != kNoSlot) return;
+    store = &item;
+  }
+  if (store == nullptr) return;
+  const auto shared = [&](const Item& item) {
+    return segment.groups[static_cast<std::size_t>(item.group)].shared;
+  };
+  bool computed = false;
+  for (const Item& item : segment.items) {
+    if (&item == store) break;
+    if (item.way == Way::access && shared(item) == shared(*store)) return;
+    const auto& out = item.operation->out;
+    computed = computed || std::find(out.begin(), out.end(), store->operation->in[1]) != out.end();
+  }
+  store->early = computed;
 }
 
 /// From the last item to the first: which vectors are used, and when next. Behind a store its data
@@ -142,7 +165,8 @@ void SegmentBuilder::find_uses(Segment& segment, const Facts& facts, const Regis
     for (std::size_t i = operation.addresses(); i < operation.in.size(); ++i) {
       // Stores read the frame when all vectors are computed, behind uses that follow them here.
       const std::uint32_t place = key(item, i);
-      next_.set(place, operation.act == Act::store ? std::min(next_use(place), kAtEnd) : at);
+      const bool at_end = operation.act == Act::store && !item.early;
+      next_.set(place, at_end ? std::min(next_use(place), kAtEnd) : at);
     }
   }
 }
@@ -152,8 +176,8 @@ void SegmentBuilder::find_changes(Segment& segment, const Facts& facts, const Re
   for (auto item = segment.items.rbegin(); item != segment.items.rend(); ++item) {
     for (std::size_t i = 0; i < item->out_slots.size(); ++i) {
       const std::uint32_t reg = item->operation->out[i];
-      if (changed_[reg] != 0 || facts[reg].shape == kNoShape || item->out_slots[i] == kNoSlot ||
-          !live.has(reg)) {
+      if (changed_[reg] != 0 || facts[reg].shape == kNoShape || facts[reg].known ||
+          item->out_slots[i] == kNoSlot || !live.has(reg)) {
         continue;
       }
       changed_.set(reg, 1);
@@ -182,31 +206,8 @@ void SegmentBuilder::place_results(Segment& segment, const RegisterSet& live_bef
   for (AccessGroup& group : segment.groups) place(group.address_slot);
 }
 
-/// Numbers that are known are constants in other numbers, addresses and vectors.
-void SegmentBuilder::find_silent(Segment& segment) {
-  const auto read = [&](int slot) {
-    if (slot != kNoSlot) read_.set(static_cast<std::size_t>(slot), 1);
-  };
-  for (const Item& item : segment.items) {
-    const bool writes = item.operation->writes_memory();
-    for (std::size_t i = 0; i < item.in_slots.size(); ++i) {
-      const bool predicate = plan_.registers()[item.operation->in[i]].width == 0;
-      const bool constant =
-          item.in_numbers[i] && (item.way == Way::scalar || (!predicate && !writes));
-      if (!constant) read(item.in_slots[i]);
-    }
-  }
-  for (const AccessGroup& group : segment.groups) read(group.address_slot);
-  for (const Segment::Change& change : segment.changes) read(change.slot);
-  for (Item& item : segment.items) {
-    if (!item.known) continue;
-    const int slot = item.out_slots[0];
-    item.silent = slot >= numbers_.first_temporary && read_[static_cast<std::size_t>(slot)] == 0;
-  }
-}
-
 Segment SegmentBuilder::next(Facts& facts, std::uint32_t begin, std::uint32_t limit,
-                             const RegisterSet* live) {
+                             const RegisterSet* live, bool may_store_early) {
   Segment segment;
   segment.begin = segment.end = begin;
   stores_ = works_ = false;
@@ -214,12 +215,12 @@ Segment SegmentBuilder::next(Facts& facts, std::uint32_t begin, std::uint32_t li
   cut(segment, facts, limit);
   if (!segment.is_call()) {
     order_.apply(segment.items);
+    if (may_store_early) find_early_store(segment);
     find_uses(segment, facts, live[segment.end - begin]);
     find_changes(segment, facts, live[segment.end - begin]);
     place_results(segment, live[0]);
-    find_silent(segment);
   }
-  for (ResettableNumbers* numbers : {&slots_, &stored_at_, &next_, &changed_, &places_, &read_}) {
+  for (ResettableNumbers* numbers : {&slots_, &stored_at_, &next_, &changed_, &places_}) {
     numbers->reset();
   }
   return segment;

@@ -48,12 +48,14 @@ struct Item {
   std::vector<int> out_slots;  ///< kNoSlot for vectors
   std::vector<int> out_next;
   std::optional<std::uint64_t> known;  ///< the result's number
-  bool silent = false;                 ///< nobody reads the slot of the known result
   int group = -1;                      ///< of an access
   int source = -1;                     ///< of a copy: the group it reads through
   bool spreads_sign = false;           ///< as in FactRules
   bool one_for_all = false;            ///< as in FactRules
   bool dead = false;                   ///< nobody reads the vectors that it computes
+  bool neighbours = false;             ///< as FactRules::stores_neighbours
+  /// A store of a vector that is done as soon as it is computed, strip by strip.
+  bool early = false;
 };
 
 /// Moves products behind other items, so that sums stay in the CPU's registers: item_order.cpp.
@@ -97,18 +99,20 @@ class SegmentBuilder {
   SegmentBuilder(const FunctionPlan& plan, const FactRules& rules, SegmentNumbers& numbers);
 
   /// The segment that begins at `begin` and ends before `limit`. `facts` become those behind it.
-  /// `live` are those of FunctionPlan::live_in_block from `begin` on.
-  Segment next(Facts& facts, std::uint32_t begin, std::uint32_t limit, const RegisterSet* live);
+  /// `live` are those of FunctionPlan::live_in_block from `begin` on. `may_store_early`: all lanes
+  /// run, and nobody wants to know of each store.
+  Segment next(Facts& facts, std::uint32_t begin, std::uint32_t limit, const RegisterSet* live,
+               bool may_store_early);
 
  private:
   void cut(Segment& segment, Facts& facts, std::uint32_t limit);
   bool ends_before(const Operation& operation, Way way, const Facts& facts) const;
   void add(Segment& segment, const Operation& operation, Way way, Facts& facts);
   int group_of(Segment& segment, const Item& item, std::size_t i);
+  static void find_early_store(Segment& segment);
   void find_uses(Segment& segment, const Facts& facts, const RegisterSet& live);
   void find_changes(Segment& segment, const Facts& facts, const RegisterSet& live);
   void place_results(Segment& segment, const RegisterSet& live_before);
-  void find_silent(Segment& segment);
   int temporary() { return numbers_.first_temporary + temporaries_++; }
 
   const FunctionPlan& plan_;
@@ -120,7 +124,6 @@ class SegmentBuilder {
   ResettableNumbers next_{kNotLooked};  ///< by register, behind them by slot: the next use
   ResettableNumbers changed_{0};        ///< by register: Segment::changes has it
   ResettableNumbers places_{kNoSlot};   ///< by slot: another one in its place
-  ResettableNumbers read_{0};           ///< by slot: code reads it
   ItemOrder order_;
   bool stores_ = false;
   bool works_ = false;  ///< there is more than numbers

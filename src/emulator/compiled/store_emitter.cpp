@@ -18,7 +18,7 @@ constexpr VectorCode vmovups_as(bool wide) {
 
 void StoreEmitter::emit() {
   for (const Item& item : segment_.items) {
-    if (item.operation->act == Act::store) {
+    if (item.operation->act == Act::store && !item.early) {
       if (announcer_ != nullptr) announcer_->emit_store(item);
       store(item);
     }
@@ -64,8 +64,10 @@ void StoreEmitter::store_vectors(const Item& item) {
   const bool wide = width == 8;
   const int lanes = a_.strip_bytes() / (wide ? 8 : 4);
   const bool whole = is_consecutive(item, a_.strip_bytes());
-  if (slot != kNoSlot)
-    a_.strip(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0, slot_place(a_, slot));
+  if (slot != kNoSlot) {
+    a_.strip(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0,
+             number_place(a_, {slot, item.in_numbers[1]}, width));
+  }
   for (int lane = 0; lane < 32; lane += lanes) {
     int data = kScratch2;
     if (slot == kNoSlot) {
@@ -97,7 +99,7 @@ void StoreEmitter::store_highest(const Item& item) {
   a_.highest_one(rdx, at(kState, offsetof(CompiledState, mask)), 4);
   for (std::size_t i = 1; i < operation.in.size(); ++i) {
     if (item.in_slots[i] != kNoSlot) {
-      a_.mov(rax, slot_place(a_, item.in_slots[i]), slot_bytes);
+      a_.mov(rax, number_place(a_, {item.in_slots[i], item.in_numbers[i]}, slot_bytes), slot_bytes);
     } else {
       a_.mov(rax, at(kFrame, plan_.registers()[operation.in[i]].offset, rdx, slot_bytes),
              slot_bytes);
@@ -115,7 +117,7 @@ void StoreEmitter::store_lane(const Item& item, int lane) {
       const std::int64_t offset = plan_.registers()[operation.in[i]].offset;
       a_.mov(rax, at(kFrame, offset + lane * static_cast<int>(slot_bytes)), slot_bytes);
     } else {
-      a_.mov(rax, slot_place(a_, item.in_slots[i]), slot_bytes);
+      a_.mov(rax, number_place(a_, {item.in_slots[i], item.in_numbers[i]}, slot_bytes), slot_bytes);
       const auto more = shapes_.difference(item.in_shapes[i], lane, slot_bytes);
       a_.add_constant(rax, static_cast<std::uint64_t>(more), slot_bytes);
     }

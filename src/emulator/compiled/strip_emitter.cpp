@@ -59,6 +59,7 @@ std::uint8_t comparison_512(Condition condition) {
 
 void StripEmitter::emit() {
   const auto works = [](const Item& item) {
+    if (item.early) return true;
     return !item.dead && !item.operation->out.empty() &&
            (item.way == Way::vector || (item.way == Way::access && item.out_slots[0] == kNoSlot));
   };
@@ -114,12 +115,26 @@ void StripEmitter::operation(const Item& item) {
     case Act::compare:
       compare(item);
       break;
+    case Act::store:
+      store_early(item);
+      break;
     default:
       if (item.operation->width == 0) {
         predicate_logic(item);
       } else {
         halves(item);
       }
+  }
+}
+
+/// Item::early
+void StripEmitter::store_early(const Item& item) {
+  const Gpr to = pointer(item);
+  const int halves = item.operation->width == 8 ? 2 : 1;
+  for (int half = 0; half < halves; ++half) {
+    const int data = cache_.use(item, 1, half, false);
+    const int lane = strip_ * lanes_ + half * lanes_ / 2;
+    a_.strip(vmovups_store, data, 0, at(to, displacement(item, 0, lane)));
   }
 }
 
@@ -280,6 +295,9 @@ void StripEmitter::with_constant(VectorCode code, int result, int a, bool wide,
 /// The byte, or two, with this strip's lanes.
 Place StripEmitter::predicate_byte(const Item& item, std::size_t i) const {
   const int first = strip_ * (lanes_ / 8);
+  if (const std::optional<std::uint64_t> known = item.in_numbers[i]) {
+    return a_.constant_32(static_cast<std::uint32_t>(*known) >> first * 8);
+  }
   if (item.in_slots[i] != kNoSlot) {
     Place place = slot_place(a_, item.in_slots[i]);
     place.displacement += first;

@@ -26,6 +26,7 @@ class StripEmitter {
  private:
   void choose_pointers();
   void operation(const Item& item);
+  void store_early(const Item& item);
   void halves(const Item& item);
   void half_of(const Item& item, int half);
   void bitwise(const Item& item, int half);

@@ -256,9 +256,15 @@ void store_running(Assembler& assembler, int vector, Place place, int first, boo
   assembler.strip(vmovups_store, kBlend, 0, place);
 }
 
-void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const LaneShape* shape,
-                 bool masked) {
-  const Place number = slot_place(assembler, slot);
+Place number_place(Assembler& assembler, const NumberPlace& number, unsigned width) {
+  if (!number.known) return slot_place(assembler, number.slot);
+  return width == 8 ? assembler.constant_64(*number.known)
+                    : assembler.constant_32(static_cast<std::uint32_t>(*number.known));
+}
+
+void write_lanes(Assembler& assembler, const RegisterInfo& reg, const NumberPlace& place_of_number,
+                 const LaneShape* shape, bool masked) {
+  const Place number = number_place(assembler, place_of_number, reg.width);
   if (reg.width == 0) {
     assembler.mov(rax, number, 4);
     if (masked) {

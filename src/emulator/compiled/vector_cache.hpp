@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "emulator/compiled/assembler.hpp"
@@ -101,10 +102,18 @@ class VectorCache {
 /// The lanes' differences as a constant, from lane `first` on: as many as a vector of a strip has.
 Place differences(Assembler& assembler, const LaneShape& shape, unsigned bytes, int first);
 
-/// Writes a register to the frame that is kept as a number, in `slot`, and a shape; null: uniform.
-/// `masked`: only the lanes that run.
-void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const LaneShape* shape,
-                 bool masked = false);
+/// The place of a number: a slot, unless it is known.
+struct NumberPlace {
+  int slot = kNoSlot;
+  std::optional<std::uint64_t> known{};
+};
+/// A word or, as wide as the register, a long in memory with the number.
+Place number_place(Assembler& assembler, const NumberPlace& number, unsigned width);
+
+/// Writes a register to the frame that is kept as a number and a shape; null: uniform. `masked`:
+/// only the lanes that run.
+void write_lanes(Assembler& assembler, const RegisterInfo& reg, const NumberPlace& number,
+                 const LaneShape* shape, bool masked = false);
 
 /// The lanes that run, from lane `first` on, to a mask register.
 void load_running(Assembler& assembler, int first);
