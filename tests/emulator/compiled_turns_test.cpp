@@ -234,6 +234,40 @@ TEST(CompiledLoops, AddTheNumbersOfTheRoundBefore) {
   expect_as_interpreted(kNumbers);
 }
 
+/// Behind its loop each warp writes the number of rounds anew, lane by lane, and then its lanes part
+/// on two ways, where it leaves compiled code while the others may still be in the loop.
+constexpr std::string_view kPartsBehind = R"(  and.b32 %r9, %r1, 7;
+  mul.lo.u32 %r9, %r9, %r9;
+  mov.u32 %r6, 0;
+  bar.sync 0;
+again:
+  atom.shared.add.u32 %r7, [%r5], %r6;
+  add.u32 %r6, %r6, 1;
+  setp.lt.u32 %p1, %r6, 4;
+  @%p1 bra again;
+  xor.b32 %r6, %r9, 5;
+  setp.lt.u32 %p2, %r9, 20;
+  @%p2 bra low;
+  add.u32 %r6, %r6, 1000;
+  bra.uni meet;
+low:
+  add.u32 %r6, %r6, 2000;
+meet:
+  st.global.u32 [%rd3], %r6;
+  st.global.u32 [%rd3+4], %r7;
+  bar.sync 0;
+  ld.shared.u32 %r10, [%r5];
+  st.global.u32 [%rd3+8], %r10;
+  ret;
+}
+)";
+
+TEST(CompiledLoops, KeepWhatIsWrittenBehindThem) {
+  const TurnsOutcome interpreted = expect_as_interpreted(kPartsBehind);
+  EXPECT_EQ(interpreted.numbers[0], 2005u);
+  EXPECT_EQ(interpreted.numbers[5 * kRounds], 1028u);  // 25 ^ 5
+}
+
 /// Behind a barrier every warp looks 100 times whether others have changed something, in every
 /// other block 10 times, and then takes a number from a counter of all blocks.
 constexpr std::string_view kLooks = R"(  mov.u64 %rd4, total;
