@@ -234,8 +234,8 @@ TEST(CompiledLoops, AddTheNumbersOfTheRoundBefore) {
   expect_as_interpreted(kNumbers);
 }
 
-/// Behind its loop each warp writes the number of rounds anew, lane by lane, and then its lanes part
-/// on two ways, where it leaves compiled code while the others may still be in the loop.
+/// Behind its loop each warp writes the number of rounds anew, lane by lane, and then its lanes
+/// part on two ways, where it leaves compiled code while the others may still be in the loop.
 constexpr std::string_view kPartsBehind = R"(  and.b32 %r9, %r1, 7;
   mul.lo.u32 %r9, %r9, %r9;
   mov.u32 %r6, 0;
@@ -352,6 +352,28 @@ last:
 
 TEST(CompiledSums, OfNeighboursAreThoseOfTheInterpreter) {
   expect_as_interpreted(kNeighbours);
+}
+
+/// Two stores one behind the other, of which the second one's first lanes write where the first
+/// one's last do; and a load before a store to where its last lanes read.
+constexpr std::string_view kOverlaps = R"(  mul.wide.u32 %rd4, %r2, 2304;
+  add.u64 %rd4, %rd1, %rd4;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd4, %rd4, %rd2;
+  mul.lo.u32 %r7, %r4, %r4;
+  xor.b32 %r8, %r7, 77;
+  st.global.u32 [%rd4], %r7;
+  st.global.u32 [%rd4+64], %r8;
+  ld.global.u32 %r9, [%rd4];
+  sub.u32 %r9, %r9, %r4;
+  st.global.u32 [%rd4+64], %r9;
+  ret;
+}
+)";
+
+TEST(CompiledStores, OverlapAsThoseOfTheInterpreter) {
+  const TurnsOutcome interpreted = expect_as_interpreted(kOverlaps);
+  EXPECT_EQ(interpreted.numbers[31], 15u * 15 - 15);  // of lane 15, which has stored last there
 }
 
 /// Bits of two indices together: compared with another number than 0, read by others, and with
