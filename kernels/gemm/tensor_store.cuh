@@ -119,11 +119,15 @@ __device__ inline int row_of_lane(int h) {
   return 16 * (threadIdx.x % 128 / 32) + threadIdx.x % 32 / 4 + 8 * h;
 }
 
-// The bias of a consumer's part of a tile. That of its rows comes to registers while the tile is
-// multiplied: a store would load it again for every few columns, and wait for it each time.
+// The bias of a consumer's part of a tile. It comes to registers while the tile is multiplied: a store
+// would load it again for every few columns, and wait for it each time. That of columns is spread over
+// a warp, as its lanes 4 i to 4 i + 3 have the columns of every eighth matrix of 8 columns.
 struct TileBias {
   static constexpr bool of_rows = BIAS == bias_of_row && C_STORE != store_partial;
-  float rows[of_rows ? products_of_consumer : 1][2];  // of row half h of a product
+  static constexpr bool of_columns = BIAS == bias_of_column && C_STORE != store_partial;
+  static constexpr int matrices_of_lane = (TILE_N + 63) / 64;
+  float rows[of_rows ? products_of_consumer : 1][2];        // of row half h of a product
+  float columns[of_columns ? matrices_of_lane : 1][2];  // of column pair e of this lane's matrices
 
   __device__ TileBias(const Arguments& p, const BlockUnit& unit, int rows_before) {
 #pragma unroll
@@ -131,13 +135,22 @@ struct TileBias {
       const int row = row_of_c(unit, unit.row + rows_before + 64 * (i / 2) + row_of_lane(i % 2));
       rows[i / 2][i % 2] = row < p.m ? p.bias[row] : 0.0F;
     }
+    const int first = threadIdx.x % 32 / 4 * 8 + threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int i = 0; of_columns && i < 2 * matrices_of_lane; ++i) {
+      const int column = unit.column + first + 64 * (i / 2) + i % 2;
+      columns[i / 2][i % 2] = column < p.n ? p.bias[column] : 0.0F;
+    }
   }
-  // The bias of row half `h` of the consumer's product number `product`, or of `column`; 0 outside
-  // of C, and where there is none.
-  __device__ float at(const Arguments& p, int product, int h, int column) const {
-    if (BIAS == no_bias) return 0.0F;
-    if (of_rows) return rows[product][h];
-    return column < p.n ? p.bias[column] : 0.0F;
+  // The bias of this lane's column pair e of matrix `matrix` of the tile; for all lanes of a warp. 0
+  // outside of C, and where columns have none.
+  __device__ float of_column(int matrix, int e) const {
+    if (!of_columns) return 0.0F;
+    return __shfl_sync(0xFFFFFFFF, columns[matrix / 8][e], matrix % 8 * 4 + threadIdx.x % 4);
+  }
+  // The same of row half `h` of the consumer's product number `product`, beside that of a column.
+  __device__ float of_row(int product, int h, float of_column) const {
+    return of_rows ? rows[product][h] : of_column;
   }
 };
 
@@ -211,25 +224,24 @@ __device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2]
   const int first = number * matrices, top = unit.row + first_row + row_of_lane(0);
   const int left = unit.column + 8 * first + threadIdx.x % 4 * 2;
   if (adds_elements) addend.read(p, unit, top, left);
-  float of_columns[TileBias::of_rows ? 1 : matrices][2];  // of column pair e
-#pragma unroll
-  for (int i = 0; !TileBias::of_rows && i < 2 * matrices; ++i) {
-    if (8 * (first + i / 2) >= TILE_N) break;
-    of_columns[i / 2][i % 2] = bias.at(p, product, 0, left + 8 * (i / 2) + i % 2);
-  }
 #pragma unroll
   for (int j = 0; j < matrices; j += 2) {
     if (8 * (first + j) >= TILE_N) break;
     if (adds_rows) take(j);
     Sum v[8] = {};  // two matrices: column pair e, row half h
     if (adds_boxes) read_chunks(v, box, j, is_tail(number), C_TYPE{});
+    float of_columns[2][2];  // of both matrices' column pairs
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      of_columns[i / 2][i % 2] = bias.of_column(first + j + i / 2, i % 2);
+    }
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int matrix = j + i / 4, h = i / 2 % 2, e = i % 2;
       const bool reads_rows = adds_rows || adds_elements;
       const Sum before = reads_rows ? addend.of[matrix % Addend::matrices][h][e] : v[i];
       v[i] = finished(sum[4 * (first + matrix) + 2 * h + e], before,
-                      TileBias::of_rows ? bias.rows[product][h] : of_columns[matrix][e], p);
+                      bias.of_row(product, h, of_columns[i / 4][e]), p);
     }
     write_chunks(box, j, v, is_tail(number), C_TYPE{});
   }
@@ -331,16 +343,17 @@ __device__ inline void store_transposed(const Sum (&sum)[TILE_N / 2], ConsumerBo
       unsigned char* const of_lane =
           own.boxes[j / matrices] + row_of_box * row_bytes + 16 * (chunk ^ lane % 8);
       const int of_sum = 4 * (first * matrices + j);
+      const float of_columns[2] = {bias.of_column(first * matrices + j, 0),
+                                   bias.of_column(first * matrices + j, 1)};
       unsigned pairs[2] = {};
       if (adds_boxes) load_transposed_matrices(pairs, of_lane);
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const int column = unit.column + 8 * (first * matrices + j) + lane % 4 * 2;
         float before[2];
         widen_pair(before[0], before[1], pairs[h], type);
         pairs[h] = pair_of(
-            finished(sum[of_sum + 2 * h], before[0], bias.at(p, product, h, column), p),
-            finished(sum[of_sum + 2 * h + 1], before[1], bias.at(p, product, h, column + 1), p),
+            finished(sum[of_sum + 2 * h], before[0], bias.of_row(product, h, of_columns[0]), p),
+            finished(sum[of_sum + 2 * h + 1], before[1], bias.of_row(product, h, of_columns[1]), p),
             type);
       }
       store_transposed_matrices(of_lane, pairs[0], pairs[1]);
