@@ -10,6 +10,7 @@
 
 #include "measure/timing.hpp"
 #include "operations/gemm/dispatch/dispatch.hpp"
+#include "operations/gemm/dispatch/variant_plans.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "operations/gemm/ladder/cublas_run.hpp"
 #include "operations/gemm/problem/accuracy.hpp"
@@ -51,6 +52,13 @@ std::optional<std::string> ladder_refusal(const GemmProblem& problem,
   return std::nullopt;
 }
 
+// By which train_tile_network.py tells plans of tensor_tiles apart.
+std::vector<double> features_of(const operations::GemmChoice& choice, const GemmProblem& problem,
+                                const DeviceProperties& device) {
+  if (choice.variant->name != "tensor_tiles") return {};
+  return operations::tensor_tiles_plan_features(problem, device, choice.plan);
+}
+
 // The dispatcher's choice and every other plan that its models distinguish, but for those that they
 // expect to be far slower. If variants are named, only theirs.
 std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem,
@@ -72,6 +80,7 @@ std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem,
         {.result = {.variant = std::string(choice.variant->name),
                     .plan = choice.plan,
                     .cycles = choice.cycles,
+                    .features = features_of(choice, problem, device.properties()),
                     .dispatched = entries.empty()},
          .prepare = [choice, &problem](Device& on) { return choice.prepare(on, problem); }});
   }

@@ -19,8 +19,9 @@ namespace tilescope::products {
 /// The result of one of them.
 struct Result {
   std::string variant;
-  std::string plan;     ///< its text, where every plan takes part
-  double cycles = 0.0;  ///< expected by the model; 0: it has none
+  std::string plan;              ///< its text, where every plan takes part
+  double cycles = 0.0;           ///< expected by the model; 0: it has none
+  std::vector<double> features;  ///< of such a plan of tensor_tiles, the model's cycles first
   bool is_peer = false;
   bool is_less_accurate = false;  ///< a peer with which nothing is compared
   bool dispatched = false;        ///< the library's own choice for the problem

@@ -166,6 +166,7 @@ void ContestTable::add_plans(const NamedProduct& product, Precision precision,
     if (result.is_peer) continue;
     nlohmann::json plan{
         {"variant", result.variant}, {"plan", result.plan}, {"cycles", result.cycles}};
+    if (!result.features.empty()) plan["features"] = result.features;
     if (is_timed(result)) {
       plan["ms"] = result.median_ms();
     } else {

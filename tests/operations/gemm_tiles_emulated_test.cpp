@@ -410,7 +410,7 @@ TEST(NarrowTilesEmulated, AreRightAndSilent) {
     for (const bool per_row : {false, true}) {
       SCOPED_TRACE(fmt::format("{} x {}, {}", shape.m, shape.n, per_row));
       const GemmCase of = aligned_case(
-          problem_of({.shape = shape, .beta = 0.5, .has_bias = true, .bias_per_row = per_row}));
+          testing::problem_of({.shape = shape, .beta = 0.5, .has_bias = true, .bias_per_row = per_row}));
       EXPECT_EQ(defects(of, run_gemm(*emulated, gemm_variant("narrow_tiles"), of), true), "");
       EXPECT_EQ(findings.take(), "");
     }

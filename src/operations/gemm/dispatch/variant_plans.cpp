@@ -15,6 +15,7 @@
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
+#include "operations/gemm/hopper/tensor_tile_network.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 
 namespace tilescope::operations {
@@ -132,14 +133,29 @@ std::vector<GemmPlan> plans_of(const std::vector<Plan>& candidates) {
 std::vector<GemmPlan> tensor_tiles_plans(const GemmProblem& problem,
                                          const DeviceProperties& device) {
   std::vector<GemmPlan> plans;
-  for (const TensorTile& tile : tensor_tile_candidates(problem, device)) {
+  for (const auto& [tile, cycles] : timed_tensor_tiles(problem, device)) {
     plans.push_back({.text = plan_text(tile),
-                     .cycles = expected_cycles(problem, tile, device),
+                     .cycles = cycles,
                      .order = fmt::format("splits {} layers {}", tile.splits, tile.layers),
                      .order_follows_rows = begins_anywhere(problem, tile),
                      .order_says_all = true});
   }
   return sorted(std::move(plans));
+}
+
+std::vector<double> tensor_tiles_plan_features(const GemmProblem& problem,
+                                               const DeviceProperties& device,
+                                               std::string_view plan) {
+  const TensorTile tile =
+      plan_called(plan, "tensor_tiles", tensor_tile_candidates(problem, device));
+  if (!is_known_to_network(problem, tile)) return {};
+  const GemmProblem tiled = problem_of(tile, problem);
+  const TileLayout layout = layout_of(tiled, tile);
+  const TileTime time = expected_time(tiled, tile, layout, device.sm_count);
+  const TileFeatures features = features_of(tiled, tile, layout, time);
+  std::vector<double> all{time.cycles};
+  all.insert(all.end(), features.begin(), features.end());
+  return all;
 }
 
 std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmProblem& problem,

@@ -14,6 +14,11 @@ std::vector<GemmPlan> tensor_tiles_plans(const GemmProblem& problem,
                                          const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmProblem& problem,
                                                    std::string_view plan);
+/// The cycles that the model alone expects of a plan, and its features (tensor_tile_network.hpp);
+/// empty where the network knows nothing of it.
+std::vector<double> tensor_tiles_plan_features(const GemmProblem& problem,
+                                               const DeviceProperties& device,
+                                               std::string_view plan);
 bool tensor_tiles_plan_awaits_columns(const GemmProblem& problem, const GemmAddresses& addresses,
                                       const DeviceProperties& device, std::string_view plan);
 std::vector<GemmPlan> register_operand_plans(const GemmProblem& problem,

@@ -307,8 +307,8 @@ bool register_operand_pays(const GemmProblem& problem, const DeviceProperties& d
     return access.a == RowsBy::elements || access.b == RowsBy::elements;
   }
   const RegisterTile ours = register_tile_candidates(problem, device).front();
-  const TensorTile theirs = tensor_tile_candidates(problem, device).front();
-  return expected_cycles(problem, ours, device) < expected_cycles(problem, theirs, device);
+  return expected_cycles(problem, ours, device) <
+         timed_tensor_tiles(problem, device).front().cycles;
 }
 
 std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem) {

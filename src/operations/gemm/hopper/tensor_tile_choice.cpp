@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "operations/gemm/hopper/tensor_tile_layout.hpp"
+#include "operations/gemm/hopper/tensor_tile_network.hpp"
 #include "operations/gemm/hopper/tensor_tile_time.hpp"
 #include "operations/rung/kernel_plan.hpp"
 
@@ -194,6 +195,34 @@ std::vector<int> splits_of(const GemmProblem& problem, const TensorTile& tile, i
   return splits;
 }
 
+bool is_faster(const TimedTensorTile& one, const TimedTensorTile& other) {
+  return one.cycles < other.cycles;
+}
+
+// Has the network correct the times of the first of sorted tiles. Further ones gain next to nothing,
+// and might be first by its mistakes: of each product it was trained on little more was measured.
+void rank_again(std::vector<TimedTensorTile>& sorted, const GemmProblem& problem, int sm_count) {
+  constexpr int times_ranked = 8;  // that differ
+  int times = 0;
+  double last = -1.0;
+  auto end = sorted.begin();
+  for (; end != sorted.end(); ++end) {
+    times += end->cycles != last ? 1 : 0;
+    if (times > times_ranked) break;
+    last = end->cycles;
+    if (!is_known_to_network(problem, end->tile)) continue;
+    const GemmProblem tiled = problem_of(end->tile, problem);
+    const TileLayout layout = layout_of(tiled, end->tile);
+    const TileTime time = expected_time(tiled, end->tile, layout, sm_count);
+    end->cycles *= measured_over_expected(features_of(tiled, end->tile, layout, time));
+  }
+  if (end == sorted.begin()) return;
+  std::stable_sort(sorted.begin(), end, is_faster);
+  if (end == sorted.end() || !is_faster(*end, *(end - 1))) return;
+  const double slowest = (end - 1)->cycles, behind = slowest / end->cycles;
+  for (; end != sorted.end(); ++end) end->cycles = std::max(slowest, behind * end->cycles);
+}
+
 }  // namespace
 
 std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
@@ -213,17 +242,11 @@ std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
   return std::nullopt;
 }
 
-double expected_cycles(const GemmProblem& problem, const TensorTile& tile,
-                       const DeviceProperties& device) {
-  const GemmProblem tiled = problem_of(tile, problem);
-  return predicted_cycles(tiled, tile, layout_of(tiled, tile), device.sm_count);
-}
-
-std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
-                                               const DeviceProperties& device) {
-  std::vector<std::pair<double, TensorTile>> candidates;
+std::vector<TimedTensorTile> timed_tensor_tiles(const GemmProblem& problem,
+                                                const DeviceProperties& device) {
+  std::vector<TimedTensorTile> candidates;
   const auto add = [&](const TensorTile& tile, const TileLayout& layout) {
-    candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
+    candidates.push_back({tile, expected_time(problem, tile, layout, device.sm_count).cycles});
   };
   if (const auto panel = best_panel_tile(problem, device)) {
     // Only stores by the copy engine hide behind the next tile.
@@ -275,13 +298,20 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
     const GemmProblem transposed = problem_of(transposed_of.front(), problem);
     const TileLayout layout = layout_of(transposed, transposed_of.front());
     for (const TensorTile& tile : transposed_of) {
-      candidates.emplace_back(predicted_cycles(transposed, tile, layout, device.sm_count), tile);
+      candidates.push_back({tile, expected_time(transposed, tile, layout, device.sm_count).cycles});
     }
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(candidates.begin(), candidates.end(), is_faster);
+  rank_again(candidates, problem, device.sm_count);
+  return candidates;
+}
+
+std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
+                                               const DeviceProperties& device) {
   std::vector<TensorTile> tiles;
-  for (const auto& [cycles, tile] : candidates) tiles.push_back(tile);
+  for (const TimedTensorTile& timed : timed_tensor_tiles(problem, device)) {
+    tiles.push_back(timed.tile);
+  }
   return tiles;
 }
 

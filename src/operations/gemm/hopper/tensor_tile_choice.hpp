@@ -9,13 +9,20 @@
 
 namespace tilescope::operations {
 
-/// Tiles that can compute the problem, the best by the model first.
+/// A tile, and the cycles that it is expected to take.
+struct TimedTensorTile {
+  TensorTile tile;
+  double cycles = 0.0;
+};
+
+/// Tiles that can compute the problem, the fastest first: by the model, of which the first are
+/// ranked once more by the network that was trained on such.
+std::vector<TimedTensorTile> timed_tensor_tiles(const GemmProblem& problem,
+                                                const DeviceProperties& device);
+
+/// The tiles alone.
 std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
                                                const DeviceProperties& device);
-
-/// The cycles that the model expects for one of them.
-double expected_cycles(const GemmProblem& problem, const TensorTile& tile,
-                       const DeviceProperties& device);
 
 /// The best tile with a panel of B in shared memory; nothing if k is too long for all.
 std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,

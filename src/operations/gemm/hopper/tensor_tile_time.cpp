@@ -151,13 +151,6 @@ double load_cycles(const TensorTile& tile, const TileLayout& layout, double shar
   return std::hypot(arriving, requested);
 }
 
-// Lots of boxes that a consumer stores one after the other.
-int lots_of(const GemmProblem& problem, const TensorTile& tile) {
-  const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
-  const int boxes = static_cast<int>(boxes_of_rows_of(tile, problem.c.type));
-  return products * boxes / std::min(tile.boxes, boxes);
-}
-
 // Cycles for which a tile waits for what C held: the first boxes arrive while the tile is
 // multiplied, the others behind the store of those before them.
 double addend_cycles(const GemmProblem& problem, const TensorTile& tile, Store store) {
@@ -209,12 +202,22 @@ double traffic_of_c(const GemmProblem& problem, const TensorTile& tile, const Ti
 
 }  // namespace
 
+int lots_of(const GemmProblem& problem, const TensorTile& tile) {
+  const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
+  const int boxes = static_cast<int>(boxes_of_rows_of(tile, problem.c.type));
+  return products * boxes / std::min(tile.boxes, boxes);
+}
+
+TileRequests requests_of_rows(const TensorTile& tile, const TileLayout& layout) {
+  return {requests_of(layout.a), requests_of_b(tile, layout)};
+}
+
 bool comes_in_pieces(const TileOperand& operand) {
   return requests_of(operand) == requests_of_pieces;
 }
 
-double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
-                        const TileLayout& layout, int sm_count) {
+TileTime expected_time(const GemmProblem& problem, const TensorTile& tile, const TileLayout& layout,
+                       int sm_count) {
   const MatmulShape& s = problem.shape;
   const std::int64_t tile_k = tile_row_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
   const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.down()) *
@@ -287,7 +290,18 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
     if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / copied_bytes;
   }
   if (tile.splits > 1) cycles += adding_cycles + 8.0 * tile.splits * c_bytes / added_bytes;
-  return launch_cycles + cycles;
+  return {.units = units,
+          .blocks = blocks,
+          .rounds = rounds,
+          .depth = depth,
+          .multiply = multiply,
+          .store = store,
+          .busiest = busiest,
+          .loads = loads,
+          .arrival = arrival,
+          .block = block,
+          .memory = memory,
+          .cycles = launch_cycles + cycles};
 }
 
 }  // namespace tilescope::operations

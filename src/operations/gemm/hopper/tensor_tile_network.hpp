@@ -1,0 +1,39 @@
+// What measured times say about the tiles that the model of tensor_tile_time.hpp ranks first: a
+// small network, trained by bench/train_tile_network.py.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "operations/gemm/hopper/tensor_tile_time.hpp"
+
+namespace tilescope::operations {
+
+/// The properties of a tile by which the network tells how far the model is wrong.
+constexpr std::size_t tile_features = 36;
+using TileFeatures = std::array<double, tile_features>;
+
+/// `problem` as problem_of() makes it for the tile, `time` as expected_time() has it. Extents and
+/// bytes are binary logarithms.
+TileFeatures features_of(const GemmProblem& problem, const TensorTile& tile,
+                         const TileLayout& layout, const TileTime& time);
+
+/// Whether the network was trained on such tiles and products: of 16-bit operands.
+bool is_known_to_network(const GemmProblem& problem, const TensorTile& tile);
+
+/// The measured time over that of the model, beside other tiles for the same product: 0.8 to 1.25.
+double measured_over_expected(const TileFeatures& features);
+
+/// One layer of rectified units, whose weighted sum is the logarithm of the factor. They read each
+/// feature less its mean, over its deviation.
+struct TileNetwork {
+  static constexpr std::size_t units = 64;
+
+  std::array<float, tile_features> mean, deviation;
+  std::array<std::array<float, tile_features>, units> weights;
+  std::array<float, units> biases, outputs;
+};
+
+extern const TileNetwork tile_network;  ///< tensor_tile_weights.cpp
+
+}  // namespace tilescope::operations
