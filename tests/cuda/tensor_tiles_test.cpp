@@ -181,29 +181,33 @@ TEST_F(RowsOfCOnGpu, TransposedProducts) {
   expect_right_by(first_transposed + 1, problem);
 }
 
-// The last box of a tile of C is narrow, and leaves by a map of its own, or row by row.
-TEST_F(RowsOfCOnGpu, NarrowEnds) {
-  for (std::size_t tile = first_with_narrow_end; tile < tiles.size(); ++tile) {
-    for (const std::int64_t n : {104, 359, 488}) {
-      GemmProblem problem = product(n, 136);
-      problem.shape.m = 300;
-      problem.batch = 2;
-      problem.a.batch_stride = problem.shape.m * problem.a.leading;
-      problem.b.batch_stride = problem.shape.k * problem.b.leading;
-      problem.c.batch_stride = problem.shape.m * problem.c.leading;
-      expect_right_by(tile, problem);
-      problem.beta = -0.5;
-      problem.has_bias = true;
-      problem.b.order = Order::column_major;
-      problem.b.leading = problem.shape.k;
-      problem.b.batch_stride = n * problem.b.leading;
-      expect_right_by(tile, problem);
-      problem.c.type = DataType::float32;
-      problem.bias_per_row = true;
-      expect_right_by(tile, problem);
-    }
+// The last box of a tile of C is narrow, and leaves by a map of its own, or row by row. A test for
+// each tile, as each compiles nine kernels.
+class NarrowEndsOnGpu : public RowsOfCOnGpu, public ::testing::WithParamInterface<std::size_t> {};
+
+TEST_P(NarrowEndsOnGpu, AreRight) {
+  for (const std::int64_t n : {104, 359, 488}) {
+    GemmProblem problem = product(n, 136);
+    problem.shape.m = 300;
+    problem.batch = 2;
+    problem.a.batch_stride = problem.shape.m * problem.a.leading;
+    problem.b.batch_stride = problem.shape.k * problem.b.leading;
+    problem.c.batch_stride = problem.shape.m * problem.c.leading;
+    expect_right_by(GetParam(), problem);
+    problem.beta = -0.5;
+    problem.has_bias = true;
+    problem.b.order = Order::column_major;
+    problem.b.leading = problem.shape.k;
+    problem.b.batch_stride = n * problem.b.leading;
+    expect_right_by(GetParam(), problem);
+    problem.c.type = DataType::float32;
+    problem.bias_per_row = true;
+    expect_right_by(GetParam(), problem);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Tiles, NarrowEndsOnGpu,
+                         ::testing::Range(first_with_narrow_end, tiles.size()));
 
 }  // namespace
 }  // namespace tilescope::operations
