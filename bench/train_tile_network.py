@@ -6,8 +6,8 @@ WEIGHTS is src/operations/gemm/hopper/tensor_tile_weights.cpp.
 PLANS.json: what `build/bench/products --precision bf16 --plans --most 16 --random 20 --aligned 8
 --seed S --samples 24 --budget 10 --json PLANS.json` writes on a GPU, for many seeds.
 
-What is learned is the logarithm of a plan's measured time over that of the model, less the mean of its
-product. What is made small is the squared error, and the time that is lost beside a product's fastest
+What is learned is the logarithm of a plan's measured time over that of the model, less the mean of
+its product. What is made small is the squared error, and the time that is lost beside a product's fastest
 plan where the choice is a softmax of what is expected.
 Four networks of 16 units, from four random beginnings, are averaged, which is one of 64.
 
@@ -49,7 +49,8 @@ class Plans:
                     products.append(count)
                 count += 1
         if count == 0:
-            sys.exit("no product has two plans with features and times: were they measured with --plans?")
+            sys.exit("no product has two plans with features and times: were they measured with "
+                     "--plans, in 16 bits?")
         self.features, self.products = np.array(features), np.array(products)
         self.measured, self.expected = np.array(measured), np.array(expected)
 
@@ -146,9 +147,10 @@ def check(plans, parts=5):
     for part in range(parts):
         network = train(plans.of(part_of != part))
         others = plans.of(part_of == part)
+        by_network = others.lost_by_choice(corrections(network, others.features))
         print(f"{others.count()} products: the model's choice loses "
-              f"{100 * others.lost_by_choice(0.0):.2f}%, the network's "
-              f"{100 * others.lost_by_choice(corrections(network, others.features)):.2f}%", flush=True)
+              f"{100 * others.lost_by_choice(0.0):.2f}%, the network's {100 * by_network:.2f}%",
+              flush=True)
 
 
 def numbers(values):
@@ -165,7 +167,8 @@ def line(text, indent):
 def write(network, plans):
     mean, deviation, weights, biases, outputs = network
     rows = ",\n".join(line(numbers(row), 8) for row in weights)
-    print(f"""// Written by bench/train_tile_network.py from {len(plans.measured)} plans of {plans.count()} products.
+    of = f"{len(plans.measured)} plans of {plans.count()} products"
+    print(f"""// Written by bench/train_tile_network.py from {of}.
 #include "operations/gemm/hopper/tensor_tile_network.hpp"
 
 namespace tilescope::operations {{

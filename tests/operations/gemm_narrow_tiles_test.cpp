@@ -124,6 +124,10 @@ TEST(NarrowTilesRefusal, TheLibraryTakesThemForFewRows) {
   EXPECT_EQ(best_gemm_variant(narrow_product(8192, 8192, 8192), hopper()).name, "tensor_tiles");
   EXPECT_EQ(best_gemm_variant(narrow_product(16, 8192, 64), hopper()).name, "tensor_tiles")
       << "k is short";
+  EXPECT_EQ(best_gemm_variant(narrow_product(64, 4096, 14336), hopper()).name, "narrow_tiles");
+  EXPECT_EQ(best_gemm_variant(narrow_product(64, 6000, 2816), hopper()).name, "tensor_tiles")
+      << "its tiles have as many rows";
+  EXPECT_EQ(best_gemm_variant(narrow_product(32, 6000, 2816), hopper()).name, "narrow_tiles");
 }
 
 std::string log_of(const GemmProblem& problem, const NarrowTile& tile) {

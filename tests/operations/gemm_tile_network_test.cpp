@@ -1,6 +1,4 @@
 // The network that ranks the first tiles of tensor_tiles once more.
-#include "operations/gemm/hopper/tensor_tile_network.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
+#include "operations/gemm/hopper/tensor_tile_network.hpp"
 #include "support/gemm_kernels.hpp"
 #include "support/tensor_products.hpp"
 
@@ -29,8 +28,7 @@ double model_alone(const GemmProblem& problem, const TensorTile& tile) {
 TileFeatures features_of_tile(const GemmProblem& problem, const TensorTile& tile) {
   const GemmProblem tiled = problem_of(tile, problem);
   const TileLayout layout = layout_of(tiled, tile);
-  return features_of(tiled, tile, layout,
-                     expected_time(tiled, tile, layout, hopper().sm_count));
+  return features_of(tiled, tile, layout, expected_time(tiled, tile, layout, hopper().sm_count));
 }
 
 TEST(TileNetwork, HasAFactorForEveryTileOfAKnownProduct) {
@@ -80,9 +78,8 @@ TEST(TileNetwork, RanksTheFirstTilesOnceMore) {
     std::sort(in_order.begin(), in_order.end());
     in_order.erase(std::unique(in_order.begin(), in_order.end()), in_order.end());
     ASSERT_GT(in_order.size(), 8u);
-    const auto behind = static_cast<std::ptrdiff_t>(
-        std::count_if(expected.begin(), expected.end(),
-                      [&](double cycles) { return cycles < in_order.at(8); }));
+    const auto behind = static_cast<std::ptrdiff_t>(std::count_if(
+        expected.begin(), expected.end(), [&](double cycles) { return cycles < in_order.at(8); }));
     any_moved |= !std::is_sorted(expected.begin(), expected.begin() + behind);
     EXPECT_EQ(*std::max_element(expected.begin(), expected.begin() + behind), in_order.at(7));
     EXPECT_TRUE(std::is_sorted(expected.begin() + behind, expected.end()));

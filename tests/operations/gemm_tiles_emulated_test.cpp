@@ -409,8 +409,8 @@ TEST(NarrowTilesEmulated, AreRightAndSilent) {
   for (const MatmulShape& shape : {MatmulShape{13, 200, 1096}, MatmulShape{200, 40, 1096}}) {
     for (const bool per_row : {false, true}) {
       SCOPED_TRACE(fmt::format("{} x {}, {}", shape.m, shape.n, per_row));
-      const GemmCase of = aligned_case(
-          testing::problem_of({.shape = shape, .beta = 0.5, .has_bias = true, .bias_per_row = per_row}));
+      const GemmCase of = aligned_case(testing::problem_of(
+          {.shape = shape, .beta = 0.5, .has_bias = true, .bias_per_row = per_row}));
       EXPECT_EQ(defects(of, run_gemm(*emulated, gemm_variant("narrow_tiles"), of), true), "");
       EXPECT_EQ(findings.take(), "");
     }

@@ -199,8 +199,9 @@ bool is_faster(const TimedTensorTile& one, const TimedTensorTile& other) {
   return one.cycles < other.cycles;
 }
 
-// Has the network correct the times of the first of sorted tiles. Further ones gain next to nothing,
-// and might be first by its mistakes: of each product it was trained on little more was measured.
+// Has the network correct the times of the first of sorted tiles. Further ones gain next to
+// nothing, and might be first by its mistakes: of each product it was trained on little more was
+// measured.
 void rank_again(std::vector<TimedTensorTile>& sorted, const GemmProblem& problem, int sm_count) {
   constexpr int times_ranked = 8;  // that differ
   int times = 0;

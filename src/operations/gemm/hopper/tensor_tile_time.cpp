@@ -200,6 +200,37 @@ double traffic_of_c(const GemmProblem& problem, const TensorTile& tile, const Ti
          (read + written);
 }
 
+// Tiles of C, those of clusters beyond its edge among them, each as often as k is cut.
+double units_of(const GemmProblem& problem, const TensorTile& tile, const TileLayout& layout) {
+  const std::int64_t rows =
+      groups_of(groups_of(problem.shape.m, layout.classes), tile.m * tile.down()) * tile.down() *
+      layout.classes;
+  // Clusters that are no pair compute tiles beyond the last column.
+  const std::int64_t columns = groups_of(problem.shape.n, tile.n);
+  const std::int64_t computed =
+      tile.is_pair_across() ? columns : groups_of(columns, tile.across) * tile.across;
+  return static_cast<double>(rows * computed * tile.layers * tile.splits * problem.batch);
+}
+
+// Cycles of the kernels before and behind the tiles: copies of operands, sums over parts of k.
+double other_kernels_cycles(const GemmProblem& problem, const TensorTile& tile,
+                            const TileLayout& layout) {
+  const MatmulShape& s = problem.shape;
+  const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
+  double cycles = 0.0;
+  // Copies of both operands are one launch, unless one is transposed.
+  if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
+  if (layout.a.transposed || layout.b.transposed) cycles += copying_cycles;
+  // A cluster begins when all its SMs are free of the kernel before.
+  constexpr double layers_after_copies = 1300.0;
+  if (tile.layers > 1 && (layout.a.repacked || layout.b.repacked)) cycles += layers_after_copies;
+  for (const TileOperand* operand : {&layout.a, &layout.b}) {
+    if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / copied_bytes;
+  }
+  if (tile.splits > 1) cycles += adding_cycles + 8.0 * tile.splits * c_bytes / added_bytes;
+  return cycles;
+}
+
 }  // namespace
 
 int lots_of(const GemmProblem& problem, const TensorTile& tile) {
@@ -220,14 +251,7 @@ TileTime expected_time(const GemmProblem& problem, const TensorTile& tile, const
                        int sm_count) {
   const MatmulShape& s = problem.shape;
   const std::int64_t tile_k = tile_row_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
-  const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.down()) *
-                            tile.down() * layout.classes;
-  // Clusters that are no pair compute tiles beyond the last column.
-  const std::int64_t columns = groups_of(s.n, tile.n);
-  const std::int64_t computed =
-      tile.is_pair_across() ? columns : groups_of(columns, tile.across) * tile.across;
-  const double units =
-      static_cast<double>(rows * computed * tile.layers * tile.splits * problem.batch);
+  const double units = units_of(problem, tile, layout);
   const double blocks = static_cast<double>(resident_clusters(tile, sm_count) * tile.cluster);
   const double rounds = std::ceil(units / blocks);
   const double depth =
@@ -271,7 +295,6 @@ TileTime expected_time(const GemmProblem& problem, const TensorTile& tile, const
     const double first_panel = depth * tile.n * tile_row_bytes / panel_bytes;
     block = first_panel + rounds * std::max(products, (products + panel_store) / 2.0) + store;
   }
-  const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   const double traffic = operand_bytes + traffic_of_c(problem, tile, layout);
   // SMs without a tile in the last round leave some of memory's rate to the others.
   block *= 1.0 - 0.175 * (1.0 - units / (rounds * blocks));
@@ -280,16 +303,7 @@ TileTime expected_time(const GemmProblem& problem, const TensorTile& tile, const
       (bytes_from_memory * std::pow(std::min(1.0, used / sm_count / sms_for_memory), loss_of_few));
   double cycles = fill_cycles + overlapped_4(block, memory);
   if (tile.cluster > 1) cycles += cluster_cycles + 0.01 * block;
-  // Copies of both operands are one launch, unless one is transposed.
-  if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
-  if (layout.a.transposed || layout.b.transposed) cycles += copying_cycles;
-  // A cluster begins when all its SMs are free of the kernel before.
-  constexpr double layers_after_copies = 1300.0;
-  if (tile.layers > 1 && (layout.a.repacked || layout.b.repacked)) cycles += layers_after_copies;
-  for (const TileOperand* operand : {&layout.a, &layout.b}) {
-    if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / copied_bytes;
-  }
-  if (tile.splits > 1) cycles += adding_cycles + 8.0 * tile.splits * c_bytes / added_bytes;
+  cycles += other_kernels_cycles(problem, tile, layout);
   return {.units = units,
           .blocks = blocks,
           .rounds = rounds,
