@@ -55,6 +55,9 @@ TEST(TileNetwork, KnowsProductsLikeThoseItWasTrainedOn) {
   EXPECT_FALSE(is_known_to_network(tensor_product(4096, 63, 4096), tile));
   EXPECT_FALSE(is_known_to_network(tensor_product(4096, 4096, 8), tile));
   EXPECT_FALSE(is_known_to_network(tensor_product(4096, 4096, 16392), tile));
+  GemmProblem to_float = tensor_product(4096, 4096, 4096);
+  to_float.c.type = DataType::float32;
+  EXPECT_FALSE(is_known_to_network(to_float, tile));
   EXPECT_FALSE(is_known_to_network(tensor_product(4096, 4096, 4096, Precision::tf32), tile));
   EXPECT_FALSE(is_known_to_network(tensor_product(4096, 4096, 4096, Precision::fp8_e4m3), tile));
 }

@@ -48,11 +48,6 @@ constexpr double addend_cycles = 0.32, addend_row_cycles = 27.6;
 // was best for 74 products drawn at random (docs/results/products_random_h200.md).
 constexpr double beside_tensor_tiles = 0.93;
 
-double bytes_of(const RowsInMemory& rows) {
-  return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
-         static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
-}
-
 // For a pair that shares a tile of A or B, the tiles of both blocks, even where one has nothing to
 // do.
 std::int64_t tiles_of(const GemmProblem& problem, const RegisterTile& tile,
@@ -89,7 +84,7 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
   const double depth = static_cast<double>(groups_of(k_tiles, parts));
   const double elements = static_cast<double>(tile.m * tile.n());
   const double rate = elements_per_cycle * (tile.consumers == 1 ? of_one_consumer : 1.0);
-  const double operands = bytes_of(layout.a) + bytes_of(layout.b);
+  const double operands = layout.a.bytes() + layout.b.bytes();
   const bool is_pair = tile.pair != RegisterPair::none, shares_tile = is_pair && !shares_k;
   const double bytes_per_cycle =
       (operands > large_bytes && !shares_tile ? tile_bytes_of_large : tile_bytes_per_sm) /
@@ -113,7 +108,7 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
                           : layout.c_is_aligned ? bytes_of_transposed_pairs
                                                 : bytes_of_transposed_words;
   const double written = whole_sectors ? 1.0 : in_parts;
-  const double traffic = operands + (reads_b_again ? read_again * bytes_of(layout.b) : 0.0) +
+  const double traffic = operands + (reads_b_again ? read_again * layout.b.bytes() : 0.0) +
                          (problem.beta != 0.0 ? 2.0 : 1.0) * written * c_bytes *
                              static_cast<double>(size_of(problem.c.type));
   const double blocks = rounds * (depth * step + store), memory = traffic / bytes_from_memory;
@@ -121,7 +116,7 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
                   not_overlapped * std::min(blocks, memory) + (is_pair ? pair_cycles : 0.0);
   for (const auto& [repacks, rows] :
        {std::pair{layout.repacks_a, &layout.a}, std::pair{layout.repacks_b, &layout.b}}) {
-    if (repacks) cycles += repack_cycles + 2.0 * bytes_of(*rows) / bytes_from_memory;
+    if (repacks) cycles += repack_cycles + 2.0 * rows->bytes() / bytes_from_memory;
   }
   if (tile.splits > 1) cycles += adding_cycles + 8.0 * tile.splits * c_bytes / bytes_from_l2;
   return beside_tensor_tiles * (launch_cycles + cycles);

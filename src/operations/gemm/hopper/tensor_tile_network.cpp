@@ -4,68 +4,58 @@
 #include <cmath>
 
 namespace tilescope::operations {
-namespace {
 
-double bytes_of(const RowsInMemory& rows) {
-  return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
-         static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
-}
-
-}  // namespace
-
+// In the order of the network's numbers.
 TileFeatures features_of(const GemmProblem& problem, const TensorTile& tile,
                          const TileLayout& layout, const TileTime& time) {
   const auto m = static_cast<double>(problem.shape.m), n = static_cast<double>(problem.shape.n);
   const double elements = m * n * static_cast<double>(problem.batch);
-  const double a_bytes = bytes_of(layout.a.rows), b_bytes = bytes_of(layout.b.rows);
+  const double a_bytes = layout.a.rows.bytes(), b_bytes = layout.b.rows.bytes();
   const TileRequests requests = requests_of_rows(tile, layout);
   const double computed = time.units / (tile.splits * tile.layers) * tile.m * tile.n;
-  return {
-      std::log2(time.depth),
-      time.units / time.blocks,
-      time.rounds,
-      static_cast<double>(tile.m),
-      static_cast<double>(tile.n),
-      static_cast<double>(tile.consumers),
-      static_cast<double>(tile.stages),
-      static_cast<double>(tile.down()),
-      static_cast<double>(tile.across),
-      static_cast<double>(tile.layers),
-      static_cast<double>(tile.splits),
-      tile.in_turn ? 1.0 : 0.0,
-      tile.transposed ? 1.0 : 0.0,
-      static_cast<double>(lots_of(problem, tile)),
-      problem.beta != 0.0 ? 1.0 : 0.0,
-      layout.a.mn_major ? 1.0 : 0.0,
-      layout.b.mn_major ? 1.0 : 0.0,
-      requests.a,
-      requests.b,
-      computed / elements,
-      std::log2(time.block),
-      std::log2(time.memory / time.block),
-      time.store / (time.store + time.multiply),
-      time.loads / time.busiest,
-      time.arrival / time.busiest,
-      std::log2(a_bytes + b_bytes),
-      std::log2(a_bytes / b_bytes),
-      std::log2(elements * static_cast<double>(size_of(problem.c.type))),
-      problem.c.leading * static_cast<std::int64_t>(size_of(problem.c.type)) % tile_row_bytes == 0
-          ? 1.0
-          : 0.0,
-      std::log2(m),
-      std::log2(n),
-      static_cast<double>(problem.shape.m % tile.m) / tile.m,
-      static_cast<double>(problem.shape.n % tile.n) / tile.n,
-      layout.store == Store::rows ? 1.0 : 0.0,
-      layout.a_begins_anywhere ? 1.0 : 0.0,
-      (layout.a.repacked ? 1.0 : 0.0) + (layout.b.repacked ? 1.0 : 0.0)};
+  return {std::log2(time.depth),
+          time.units / time.blocks,
+          time.rounds,
+          static_cast<double>(tile.m),
+          static_cast<double>(tile.n),
+          static_cast<double>(tile.consumers),
+          static_cast<double>(tile.stages),
+          static_cast<double>(tile.down()),
+          static_cast<double>(tile.across),
+          static_cast<double>(tile.layers),
+          static_cast<double>(tile.splits),
+          tile.in_turn ? 1.0 : 0.0,
+          tile.transposed ? 1.0 : 0.0,
+          static_cast<double>(lots_of(problem, tile)),
+          problem.beta != 0.0 ? 1.0 : 0.0,
+          layout.a.mn_major ? 1.0 : 0.0,
+          layout.b.mn_major ? 1.0 : 0.0,
+          requests.a,
+          requests.b,
+          computed / elements,
+          std::log2(time.block),
+          std::log2(time.memory / time.block),
+          time.store / (time.store + time.multiply),
+          time.loads / time.busiest,
+          time.arrival / time.busiest,
+          std::log2(a_bytes + b_bytes),
+          std::log2(a_bytes / b_bytes),
+          std::log2(elements * static_cast<double>(size_of(problem.c.type))),
+          c_begins_with_lines(problem) ? 1.0 : 0.0,
+          std::log2(m),
+          std::log2(n),
+          static_cast<double>(problem.shape.m % tile.m) / tile.m,
+          static_cast<double>(problem.shape.n % tile.n) / tile.n,
+          layout.store == Store::rows ? 1.0 : 0.0,
+          layout.a_begins_anywhere ? 1.0 : 0.0,
+          (layout.a.repacked ? 1.0 : 0.0) + (layout.b.repacked ? 1.0 : 0.0)};
 }
 
 bool is_known_to_network(const GemmProblem& problem, const TensorTile& tile) {
   constexpr std::int64_t least = 64, least_k = 16, most = 16384;  // extents that were measured
   const MatmulShape& s = problem.shape;
-  return size_of(problem.a.type) == 2 && tile.panel == 0 && std::min(s.m, s.n) >= least &&
-         s.k >= least_k && std::max({s.m, s.n, s.k}) <= most;
+  return size_of(problem.a.type) == 2 && size_of(problem.c.type) == 2 && tile.panel == 0 &&
+         std::min(s.m, s.n) >= least && s.k >= least_k && std::max({s.m, s.n, s.k}) <= most;
 }
 
 double measured_over_expected(const TileFeatures& features) {

@@ -18,7 +18,7 @@ using TileFeatures = std::array<double, tile_features>;
 TileFeatures features_of(const GemmProblem& problem, const TensorTile& tile,
                          const TileLayout& layout, const TileTime& time);
 
-/// Whether the network was trained on such tiles and products: of 16-bit operands.
+/// Whether the network was trained on such tiles and products: of 16-bit matrices.
 bool is_known_to_network(const GemmProblem& problem, const TensorTile& tile);
 
 /// The measured time over that of the model, beside other tiles for the same product: 0.8 to 1.25.

@@ -112,11 +112,6 @@ double shared_cycles(const TensorTile& tile) {
   return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
 }
 
-double bytes_of(const RowsInMemory& rows) {
-  return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
-         static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
-}
-
 bool begins_with_lines(const TileOperand& operand) {
   return operand.repacked || operand.rows.pitch_bytes() % line_bytes == 0;
 }
@@ -225,7 +220,7 @@ double other_kernels_cycles(const GemmProblem& problem, const TensorTile& tile,
   constexpr double layers_after_copies = 1300.0;
   if (tile.layers > 1 && (layout.a.repacked || layout.b.repacked)) cycles += layers_after_copies;
   for (const TileOperand* operand : {&layout.a, &layout.b}) {
-    if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / copied_bytes;
+    if (operand->repacked) cycles += 2.0 * operand->rows.bytes() / copied_bytes;
   }
   if (tile.splits > 1) cycles += adding_cycles + 8.0 * tile.splits * c_bytes / added_bytes;
   return cycles;
@@ -243,6 +238,10 @@ TileRequests requests_of_rows(const TensorTile& tile, const TileLayout& layout) 
   return {requests_of(layout.a), requests_of_b(tile, layout)};
 }
 
+bool c_begins_with_lines(const GemmProblem& problem) {
+  return problem.c.leading * static_cast<std::int64_t>(size_of(problem.c.type)) % line_bytes == 0;
+}
+
 bool comes_in_pieces(const TileOperand& operand) {
   return requests_of(operand) == requests_of_pieces;
 }
@@ -257,7 +256,7 @@ TileTime expected_time(const GemmProblem& problem, const TensorTile& tile, const
   const double depth =
       static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.layers * tile.splits));
   const double elements = static_cast<double>(tile.m * tile.n);
-  const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
+  const double operand_bytes = layout.a.rows.bytes() + layout.b.rows.bytes();
   const bool hides = tile.in_turn && layout.store == Store::boxed;
   const bool has_one_tile = rounds == 1.0;
   const double used = std::min(units, blocks);
@@ -280,8 +279,7 @@ TileTime expected_time(const GemmProblem& problem, const TensorTile& tile, const
       store_of_tile(problem, tile, layout) / tile.layers + exchange_cycles(problem, tile);
   double block = rounds * (multiply + store);
   // Boxes that begin anywhere in a cache line are written in more pieces.
-  const bool stores_lines =
-      problem.c.leading * static_cast<std::int64_t>(size_of(problem.c.type)) % tile_row_bytes == 0;
+  const bool stores_lines = c_begins_with_lines(problem);
   if (hides) {
     const double hidden = stores_lines && operand_bytes <= bytes_in_l2 ? hidden_near : hidden_far;
     block += (rounds - 1.0) * (turn_cycles - hidden * std::min(store, multiply));

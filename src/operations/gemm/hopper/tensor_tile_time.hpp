@@ -33,6 +33,9 @@ struct TileRequests {
 };
 TileRequests requests_of_rows(const TensorTile& tile, const TileLayout& layout);
 
+/// Whether all rows of C begin with cache lines.
+bool c_begins_with_lines(const GemmProblem& problem);
+
 /// Lots of boxes that a consumer stores one after the other.
 int lots_of(const GemmProblem& problem, const TensorTile& tile);
 

@@ -27,6 +27,11 @@ struct RowsInMemory {
   std::int64_t batch = 1, batch_stride = 0;
 
   std::int64_t pitch_bytes() const { return pitch * static_cast<std::int64_t>(size_of(type)); }
+  /// Bytes of all matrices, without the gaps between rows.
+  double bytes() const {
+    return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(batch) *
+           static_cast<double>(size_of(type));
+  }
   /// Whether one map can describe all matrices of the batch.
   bool batch_fits_map() const {
     return batch == 1 ||
