@@ -352,14 +352,9 @@ TEST(ShardedGemm, OneLaunchAwaitsTheOthersRowsOfB) {
 // A transposed tile has B for its rows. One with a narrow end does not end where panels of B do.
 TEST(ShardedGemm, OneLaunchOfTransposedAndOfNarrowTilesAwaitsTheOthersRowsOfB) {
   const Devices devices = open_devices("emulated:h200,emulated:h200");
-  struct Case {
-    MatmulShape shape;
-    bool is_transposed;
-  };
-  for (const auto& [shape, is_transposed] :
-       {Case{{3840, 2312, 264}, true}, Case{{4096, 2568, 264}, false}}) {
-    const std::int64_t rows = shape.m / 2;
-    Shards shards(devices, shape, {rows, rows}, {128, 136}, DataType::bfloat16, DataType::bfloat16);
+  for (const MatmulShape& shape : {MatmulShape{3840, 2312, 264}, {4096, 2568, 264}}) {
+    Shards shards(devices, shape, {shape.m / 2, shape.m / 2}, {128, 136}, DataType::bfloat16,
+                  DataType::bfloat16);
     const distribute::ShardedProblem problem = distribute::sharded_problem(
         devices, shards.a, shards.b, shards.c, {.precision = Precision::bf16});
     const operations::TensorTile tile =

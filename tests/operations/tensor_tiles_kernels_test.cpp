@@ -68,7 +68,7 @@ TEST(TensorTilesKernels, SpillNothingInLayers) {
   GemmProblem epilogue = tensor_product(256, 512, 4096);
   epilogue.beta = 1.0;
   epilogue.has_bias = true;
-  for (const GemmProblem& problem : {tensor_product(416, 176, 6816), epilogue,
+  for (const GemmProblem& problem : {tensor_product(640, 640, 6400), epilogue,
                                      tensor_product(1160, 632, 3472, Precision::fp16)}) {
     const Step step = recorded_plan(gemm_variant("tensor_tiles"), problem, hopper()).steps.back();
     EXPECT_NE(testing::constant(step, "LAYERS"), "1") << problem.shape.m;
