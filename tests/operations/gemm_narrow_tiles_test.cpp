@@ -128,7 +128,7 @@ TEST(NarrowTilesRefusal, TheLibraryTakesThemForFewRows) {
   EXPECT_EQ(best_gemm_variant(narrow_product(64, 6000, 2816), hopper()).name, "tensor_tiles")
       << "its tiles have as many rows";
   EXPECT_EQ(best_gemm_variant(narrow_product(64, 10240, 8192), hopper()).name, "tensor_tiles")
-      << "no room for clusters";
+      << "more tiles than SMs";
   EXPECT_EQ(best_gemm_variant(narrow_product(32, 6000, 2816), hopper()).name, "narrow_tiles");
 }
 

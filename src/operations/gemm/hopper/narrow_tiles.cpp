@@ -200,9 +200,10 @@ bool narrow_tiles_pay(const GemmProblem& problem, const DeviceProperties& device
   // Blocks of a cluster exchange their sums, which costs more than what they gain from a short k.
   // With more tiles than that for each SM, other kernels keep memory as busy, in fewer blocks.
   // Tiles of 64 rows are what tensor_tiles has too, and multiplies faster.
-  constexpr double most_tiles = 1.6;
   const NarrowLayout layout = narrow_layout(problem);
-  const std::int64_t least_bytes = layout.narrow_rows > widest / 2 ? 16384 : 2048;  // along k
+  const bool is_wide = layout.narrow_rows > widest / 2;
+  const std::int64_t least_bytes = is_wide ? 16384 : 2048;  // along k
+  const double most_tiles = is_wide ? 1.0 : 1.6;
   const std::int64_t tiles = groups_of(layout.long_rows, box_rows) * problem.batch;
   return problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)) >= least_bytes &&
          static_cast<double>(tiles) <= most_tiles * device.sm_count;
