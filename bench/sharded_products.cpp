@@ -8,7 +8,8 @@
 // FIRST:GROWTH:WIDEST:ENGINES:AWAITS: the first panel is one of FIRST parts of the columns, each
 // next is GROWTH times as wide, at most one of WIDEST parts, rows come from another GPU in ENGINES
 // copies at once, and with 1 one launch waits for panels where its kernel can. Today's is
-// 8:1:8:1:1. Rows for what is left without any exchange, where each GPU has all of B: each GPU's
+// 8:1:8:1:1. The whole product is timed on each GPU, one after the other, and counts on average.
+// Rows for what is left without any exchange, where each GPU has all of B: each GPU's
 // part while the others rest, and all parts at once.
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -168,6 +170,34 @@ Plans plans_of(std::string_view list) {
   return plans;
 }
 
+/// The whole product on one device.
+class WholeProduct {
+ public:
+  WholeProduct(const std::shared_ptr<Device>& device, DataType type, std::int64_t size,
+               const MatmulOptions& options)
+      : device_{device},
+        operands_(device_, type, size),
+        product_(*device, operands_.a[0], operands_.b[0], operands_.c[0], options) {
+    stream_.push_back(device->create_stream());
+  }
+  std::vector<std::byte> result() const {
+    product_.launch(stream_[0]);
+    return operands_.result(device_);
+  }
+  void time(double expected_ms) {
+    times_.push_back(
+        milliseconds(device_, stream_, expected_ms, [&] { product_.launch(stream_[0]); }));
+  }
+  double median_ms() const { return median(times_); }
+
+ private:
+  Devices device_;
+  std::vector<Stream> stream_;
+  Operands operands_;
+  PreparedGemm product_;
+  std::vector<double> times_;
+};
+
 /// A product of shards that is timed.
 struct Contender {
   std::string plan;
@@ -232,17 +262,12 @@ bool hold(const Devices& devices, Precision precision, std::int64_t size, const 
   const MatmulOptions options{.precision = precision};
   const MatmulShape shape{size, size, size};
   const double expected = shape.flops() / 4e11;  // 400 TFLOP/s, in ms
-  const auto streams_of = [](const Devices& on) {
-    std::vector<Stream> streams;
-    for (const auto& device : on) streams.push_back(device->create_stream());
-    return streams;
-  };
-  const Devices first{devices.front()};
-  const std::vector<Stream> one_stream = streams_of(first), streams = streams_of(devices);
-  const Operands whole(first, type, size), shards(devices, type, size);
-  const PreparedGemm one(*first[0], whole.a[0], whole.b[0], whole.c[0], options);
-  one.launch(one_stream[0]);
-  const std::vector<std::byte> expected_bits = whole.result(first);
+  std::vector<Stream> streams;
+  for (const auto& device : devices) streams.push_back(device->create_stream());
+  const Operands shards(devices, type, size);
+  std::deque<WholeProduct> wholes;
+  for (const auto& device : devices) wholes.emplace_back(device, type, size, options);
+  const std::vector<std::byte> expected_bits = wholes.front().result();
 
   std::vector<std::unique_ptr<ShardedGemm>> usual;
   std::vector<std::unique_ptr<distribute::ShardedProduct>> planned;
@@ -274,18 +299,20 @@ bool hold(const Devices& devices, Precision precision, std::int64_t size, const 
   std::optional<PartsAlone> parts;
   if (!plans.empty()) parts.emplace(devices, shards, type, size, options);
   const bool parts_have_the_bits = !parts || gives_the_bits([&] { parts->launch(streams); });
-  // In turns: GPUs that have worked for longer run at lower clocks.
+  // In turns, and each GPU computes the whole as often: GPUs that have worked for longer run at
+  // lower clocks, and all at once are as slow as the slowest.
   constexpr int turns = 7;
-  std::vector<double> one_times;
   for (int turn = 0; turn < turns; ++turn) {
-    one_times.push_back(
-        milliseconds(first, one_stream, expected, [&] { one.launch(one_stream[0]); }));
+    for (WholeProduct& whole : wholes) whole.time(expected);
     for (Contender& contender : contenders) {
       contender.times.push_back(milliseconds(devices, streams, expected, contender.launch));
     }
     if (parts) parts->time(streams, expected);
   }
-  const double one_ms = median(one_times);
+  double one_ms = 0.0;  // of the GPUs, on average
+  for (const WholeProduct& whole : wholes) {
+    one_ms += whole.median_ms() / static_cast<double>(wholes.size());
+  }
   if (parts) parts->print(precision, size, one_ms, parts_have_the_bits);
   bool is_same = parts_have_the_bits;
   for (const auto& [plan, report, launch, times, has_the_bits] : contenders) {

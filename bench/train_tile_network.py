@@ -26,7 +26,8 @@ UNITS, NETWORKS = 16, 4  # of a network; that are averaged
 MOST_DEVIATIONS = 3.0  # as measured_over_expected() has it
 TEMPERATURE = 0.012  # of the choice: a logarithm of times
 NEAR = 0.15  # plans weigh by exp(-loss / NEAR)
-STEPS, RATE, DECAY = 500, 1e-2, 1e-3
+SQUARED = 60.0  # of the squared error, beside the time that is lost
+STEPS, RATE, LAST_RATE, DECAY = 500, 1e-2, 1e-4, 1e-3
 
 
 class Plans:
@@ -111,11 +112,11 @@ def train_one(inputs, plans, seed):
         by_choice = np.bincount(products, share * lost, count)[products]
         slope = -share * (lost - by_choice) / (TEMPERATURE * count)
         error = correction - wanted
-        slope += 60.0 * weight * error / weight.sum()
+        slope += SQUARED * weight * error / weight.sum()
         of_units = np.outer(slope, outputs) * (sums > 0.0)
         slopes = [of_units.T @ inputs + DECAY * weights, of_units.sum(0),
                   units.T @ slope + DECAY * outputs]
-        rate = RATE * 0.5 * (1.0 + np.cos(np.pi * step / STEPS)) + 1e-4
+        rate = RATE * 0.5 * (1.0 + np.cos(np.pi * step / STEPS)) + LAST_RATE
         for p, one, two, g in zip(parameters, first, second, slopes):  # Adam
             one += 0.1 * (g - one)
             two += 0.02 * (g * g - two)

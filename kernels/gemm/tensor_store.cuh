@@ -126,7 +126,7 @@ struct TileBias {
   static constexpr bool of_rows = BIAS == bias_of_row && C_STORE != store_partial;
   static constexpr bool of_columns = BIAS == bias_of_column && C_STORE != store_partial;
   static constexpr int matrices_of_lane = (TILE_N + 63) / 64;
-  float rows[of_rows ? products_of_consumer : 1][2];        // of row half h of a product
+  float rows[of_rows ? products_of_consumer : 1][2];    // of row half h of a product
   float columns[of_columns ? matrices_of_lane : 1][2];  // of column pair e of this lane's matrices
 
   __device__ TileBias(const Arguments& p, const BlockUnit& unit, int rows_before) {
