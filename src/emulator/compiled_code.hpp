@@ -87,6 +87,8 @@ class CompiledThread {
   virtual const std::vector<FrameRange>* frame_resets() = 0;
   /// Hands the sums since the last call (access_sum.hpp) to these observers of a block.
   virtual void deliver_sums(const std::vector<BlockObserverSlot>& observers) = 0;
+  /// Worker::counters and Worker::lanes_on become exact: code counts some blocks elsewhere.
+  virtual void settle_counts() = 0;
 
  protected:
   std::vector<std::uint32_t> patience_;  ///< by CodeBlock::counter: entries left before `run`

@@ -47,6 +47,7 @@ class ClusterRunner {
     if (!idle_.empty()) idle_.front()->members().front().block->deliver_sums();
     for (const auto& cluster : idle_) cluster->merge_observers();
     launch_.count(worker_);
+    worker_.settle_counts();
     launch_.merge_counts(worker_);
   }
 

@@ -47,6 +47,12 @@ Worker::Worker(LaunchState& state)
   }
 }
 
+void Worker::settle_counts() {
+  for (CompiledThread* const thread : {unwatched.get(), summed.get(), announced.get()}) {
+    if (thread != nullptr) thread->settle_counts();
+  }
+}
+
 namespace {
 
 std::uint32_t shared_bytes(const LaunchSetup& setup) {

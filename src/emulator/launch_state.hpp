@@ -43,6 +43,8 @@ class LaunchState;
 /// One host thread's own state.
 struct Worker {
   explicit Worker(LaunchState& state);
+  /// The counts become exact: compiled code keeps some for itself.
+  void settle_counts();
 
   LaunchState& launch;
   Context context;

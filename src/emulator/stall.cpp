@@ -164,6 +164,7 @@ void StallWatch::round(const WaitingClusters& clusters) {
   if (++rounds_ % kRounds != 0) return;
   // Three looks: the first begins a window, the second says where the lanes are, the third whether
   // they are there again.
+  worker_.settle_counts();
   const std::uint64_t phase = rounds_ / kRounds % 3;
   const std::uint64_t since = worker_.launch.progress();
   const std::uint64_t changes = worker_.context.atomic_changes;

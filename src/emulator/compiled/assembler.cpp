@@ -155,6 +155,19 @@ void Assembler::add_to(Place to, std::int32_t value, unsigned bytes) {
 void Assembler::add_to(Place to, Gpr value, unsigned bytes) {
   arithmetic(0x01, value, to, bytes);
 }
+void Assembler::add_one(Gpr base, std::int32_t displacement) {
+  const std::size_t at = code_.size();
+  code_.resize(at + kAddOneBytes);
+  replace_add_one(at, base, displacement);
+}
+void Assembler::replace_add_one(std::size_t at, Gpr base, std::int32_t displacement) {
+  const auto low = static_cast<std::uint8_t>(base & 7u);
+  const std::uint8_t begin[] = {static_cast<std::uint8_t>(base >= 8 ? 0x49 : 0x48), 0x83,
+                                static_cast<std::uint8_t>(0x80 | low)};
+  std::memcpy(code_.data() + at, begin, sizeof begin);
+  std::memcpy(code_.data() + at + sizeof begin, &displacement, sizeof displacement);
+  code_[at + kAddOneBytes - 1] = 1;
+}
 void Assembler::count_ones(Gpr to, Source from, unsigned bytes) {
   byte(0xf3);
   arithmetic(0x0fb8, to, from, bytes);

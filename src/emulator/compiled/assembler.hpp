@@ -181,6 +181,8 @@ class Assembler {
   Label label();
   /// A jump to what follows it is left out.
   void bind(Label label);
+  /// The same place as a label that is bound.
+  void bind_to(Label label, Label bound) { labels_[label.number] = labels_[bound.number]; }
   /// The place of a bound label, counted from the begin of the code.
   std::size_t offset(Label label) const { return labels_[label.number]; }
 
@@ -206,6 +208,11 @@ class Assembler {
   void test_low_byte(Gpr a, std::uint8_t bits);
   void add_to(Place to, std::int32_t value, unsigned bytes = 8);
   void add_to(Place to, Gpr value, unsigned bytes);
+  // Adds 1 to 8 bytes at a register plus a displacement, by an instruction whose place may be
+  // replaced later, or which may be left out.
+  void add_one(Gpr base, std::int32_t displacement);
+  void replace_add_one(std::size_t at, Gpr base, std::int32_t displacement);
+  void leave_out_add_one(std::size_t at) { leave_out(at, at + kAddOneBytes); }
   void lock() { byte(0xf0); }  ///< the next instruction is one step for all threads
   void negate(Gpr a, unsigned bytes);
   void complement(Gpr a, unsigned bytes);
@@ -267,6 +274,7 @@ class Assembler {
   std::vector<std::uint8_t> finish();
 
  private:
+  static constexpr std::size_t kAddOneBytes = 8;
   struct Fixup {
     std::size_t at;
     std::uint32_t target;

@@ -70,8 +70,15 @@ void RegionEmitter::branch_of(std::uint32_t b, std::uint32_t takers, const Maske
     return diverge(b, masked, facts_.stale(live));
   }
   const bool taken = takers != 0;
-  if (taken) count_all_on(plan_.function().code[block.body_end]);
+  if (taken) {
+    const Code& code = plan_.function().code[block.body_end];
+    const std::size_t begin = a_.size();
+    count_all_on(code);
+    ways_.add_branch(b, code.id, begin, a_.size());
+  }
+  after_branch_ = taken;
   go(b, passage(taken ? block.target : block.next), taken);
+  after_branch_ = false;
 }
 
 /// rax: the lanes that take the branch of the block, neither all nor none. `stale`: before it.
@@ -149,6 +156,7 @@ RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {
 
 void RegionEmitter::go(std::uint32_t from, const Passage& way, bool taken) {
   if (taken && plan_.blocks()[from].backward) {
+    if (behind_blocks_) ways_.stops(current_);  // most go back
     const Label goes_on = a_.label();
     a_.test(kTurn, kTurn, 8);
     a_.jump(Condition::greater_equal, goes_on);
@@ -161,7 +169,10 @@ void RegionEmitter::go(std::uint32_t from, const Passage& way, bool taken) {
   }
   settle(way.unknown_inside);
   keep(way.only_here);
-  a_.jump(blocks_.at(way.to));
+  WayBuilder::Edge edge{current_, way.to, after_branch_};
+  if (behind_blocks_) edge.side = a_.label();
+  ways_.add_edge(edge);
+  a_.jump(edge.side.value_or(blocks_.at(way.to)));
 }
 
 /// Lanes part at the end of the block. The rest of it is made again, with comparisons lane by lane,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "emulator/launch_state.hpp"
 
@@ -108,6 +109,16 @@ const std::vector<FrameRange>& CompiledProgram::frame_resets() {
   return *frame_resets_;
 }
 
+void CompiledProgram::settle_counts(std::vector<AccessBounds>& bounds,
+                                    const CompiledState& state) {
+  const std::lock_guard lock(mutex_);
+  for (const CountedWay& way : ways_) {
+    if (way.number >= bounds.size()) continue;
+    const std::uint64_t times = std::exchange(bounds[way.number].begin, 0);
+    if (times != 0) way.counts.add_to(state.counters, state.lanes_on, times);
+  }
+}
+
 void CompiledProgram::add_executed(std::uint64_t instructions) {
   const std::lock_guard lock(mutex_);
   budget_.add_executed(instructions);
@@ -142,17 +153,18 @@ Wish CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
       head.possible_gain = possible_gain(plan, *region, present);
     }
     std::optional<WarpRegion> of_warp = find_warp_region(plan, block, present, *head.possible_gain);
-    if (of_warp) return add_region(of_warp->plan, head, of_warp->region);
+    if (of_warp) return add_region(of_warp->plan, head, of_warp->region, state.counters);
     head.knows_lanes = false;
   }
   if (head.regions.size() - head.warp_regions >= kMostRegions) return Wish::refused;
   if (!region) region = find_region(plan, block, present);
-  return add_region(plan, head, *region);
+  return add_region(plan, head, *region, state.counters);
 }
 
 /// Refused: there is no memory for its code.
-Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& region) {
-  RegionCode code = RegionEmitter(plan, region, watch_, numbers_).emit();
+Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& region,
+                                 const BlockCounter* counters) {
+  RegionCode code = RegionEmitter(plan, region, watch_, numbers_, counters).emit();
   auto result = std::make_unique<CompiledRegion>(CodeMemory(code.bytes));
   if (result->memory.data() == nullptr) return Wish::refused;
   for (const Assumption& assumption : region.assumptions) {
@@ -170,7 +182,8 @@ Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& r
   recent_.store(numbers_.sums.recent, std::memory_order_release);
   result->sums = std::move(code.sums);
   result->announced = std::move(code.announced);
-  for (const RegionExit& exit : code.exits) {
+  std::move(code.ways.begin(), code.ways.end(), std::back_inserter(ways_));
+  for (RegionExit& exit : code.exits) {
     const bool inside = exit.kind != ExitKind::refused && exit.kind != ExitKind::block &&
                         exit.kind != ExitKind::yield && exit.kind != ExitKind::spins;
     CompiledExit place{exit.block,
@@ -181,7 +194,8 @@ Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& r
                        exit.kind == ExitKind::spins,
                        exit.parted_at};
     place.barrier = exit.barrier;
-    result->exits.push_back({exit.kind, exit.entry, exit.inner, exit.settle, place});
+    result->exits.push_back({exit.kind, exit.entry, exit.inner, exit.settle, place,
+                             std::move(exit.taken_back)});
   }
   result->trusted_entry = code.trusted_entry;
   result->trusted_inner = code.trusted_inner;

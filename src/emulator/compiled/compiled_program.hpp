@@ -32,6 +32,7 @@ struct CompiledRegion {
     ExitKind kind;
     std::size_t entry, inner, settle;  ///< as in RegionExit
     CompiledExit place;
+    WayCounts taken_back;
   };
   std::vector<Exit> exits;
   std::vector<std::uint32_t> blocks;
@@ -102,6 +103,8 @@ class CompiledProgram {
   Wish compile(const Frame& frame, const CompiledState& state, std::uint32_t block,
                std::size_t known, std::optional<std::uint64_t> executed);
   void add_executed(std::uint64_t instructions);
+  /// Adds what a host thread has counted as ways to its counts of blocks and lanes.
+  void settle_counts(std::vector<AccessBounds>& bounds, const CompiledState& state);
   const Program& program() const { return program_; }
   AccessWatch watch() const { return watch_; }
   /// Entries left before each block is compiled, by CodeBlock::counter: what earlier launches have
@@ -129,7 +132,8 @@ class CompiledProgram {
                        const PresentState& present) const;
   bool may_know_lanes(const CompiledFunction& function, const Head& head,
                       const PresentState& present) const;
-  Wish add_region(const FunctionPlan& plan, Head& head, Region& region);
+  Wish add_region(const FunctionPlan& plan, Head& head, Region& region,
+                  const BlockCounter* counters);
   const FunctionPlan& plan(std::size_t function);
 
   const Program& program_;
@@ -144,6 +148,7 @@ class CompiledProgram {
   CompilingBudget budget_;
   std::size_t regions_ = 0;
   ProgramNumbers numbers_;
+  std::vector<CountedWay> ways_;
   std::atomic<std::uint32_t> bounds_{0}, entries_{0}, recent_{0};  ///< of `numbers_`
 };
 

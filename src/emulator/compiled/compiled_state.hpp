@@ -13,9 +13,9 @@
 namespace tilescope::emulator::compiled {
 
 /// The allocation that the last access of a group of instructions met: their lowest address lies in
-/// [begin, begin + limit) exactly when all of them are inside.
+/// [begin, begin + limit) exactly when all of them are inside. Each CountedWay has one, too.
 struct AccessBounds {
-  std::uint64_t begin = 0;
+  std::uint64_t begin = 0;  ///< or how often a way has run
   std::uint64_t limit = 0;
   std::uint64_t to_host = 0;            ///< to be added to an address
   std::uint64_t read = 0, written = 0;  ///< as in TouchedBytes::MarkAddresses, where there are any

@@ -35,6 +35,7 @@ class Thread final : public CompiledThread {
   const CompiledExit* resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) override;
   const std::vector<FrameRange>* frame_resets() override;
   void deliver_sums(const BlockObserverSlots& observers) override;
+  void settle_counts() override { program_.settle_counts(bounds_, state_); }
 
  private:
   /// How often warps that tried a region fitted it; counted where not every warp does.
@@ -138,6 +139,7 @@ inline std::uint64_t Thread::call(const CompiledRegion& region, std::size_t entr
   state_.turn = turn;
   const std::uint64_t exit = region.entry(entry)(&state_);
   turn = state_.turn;
+  take_back(state_, region.exits[exit]);
   return exit;
 }
 
@@ -397,6 +399,7 @@ Wish Thread::compile(const Frame& frame, std::uint32_t block, std::size_t known)
 
 /// Warp instructions since the last call.
 std::uint64_t Thread::executed_since() {
+  settle_counts();
   std::uint64_t sum = 0;
   for (const CodeFunction& function : program_.program().functions()) {
     for (const CodeBlock& block : function.blocks) {

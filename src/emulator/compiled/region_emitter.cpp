@@ -24,7 +24,7 @@ bool has_512_bits() {
 }
 
 RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWatch watch,
-                             ProgramNumbers& numbers)
+                             ProgramNumbers& numbers, const BlockCounter* counters)
     : plan_(plan),
       region_(region),
       rules_(plan, region.shapes, region.wanted, region.parameters),
@@ -32,7 +32,8 @@ RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWat
       a_(has_512_bits()),
       watch_(watch),
       program_numbers_(numbers),
-      segments_(plan, rules_, numbers_) {
+      segments_(plan, rules_, numbers_),
+      ways_(counters) {
   numbers_.first_temporary = static_cast<int>(plan.registers().size());
   numbers_.bounds = numbers.bounds;
   code_.exits.push_back({});
@@ -46,15 +47,21 @@ RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWat
 
 RegionCode RegionEmitter::emit() {
   has_rounds_ = may_have_rounds();
+  ways_.enters(region_.head);
   enter();
   const bool lasting = is_lasting();
   if (lasting) enter_trusted();
   for (const std::uint32_t b : region_.blocks) {
     if (region_.at_begin.contains(b)) block(b);
   }
+  behind_blocks_ = true;
   for (std::size_t i = 0; i < later_.size(); ++i) {
     const std::function<void()> what = std::move(later_[i]);  // it may add others
     what();
+  }
+  code_.ways = ways_.finish(a_, blocks_, numbers_.bounds);
+  for (auto& [number, counts] : ways_.taken_back()) {
+    code_.exits[number].taken_back = std::move(counts);
   }
   if (has_rounds_) enter_rounds();
   leave();
@@ -76,6 +83,7 @@ RegionCode RegionEmitter::emit() {
 
 void RegionEmitter::block(std::uint32_t b) {
   a_.bind(blocks_.at(b));
+  current_ = b;
   begin_block(plan_.blocks()[b]);
   facts_.assign(region_.at_begin.at(b));
   body(b, plan_.blocks()[b].begin);
@@ -84,9 +92,11 @@ void RegionEmitter::block(std::uint32_t b) {
 
 /// Counts the block.
 void RegionEmitter::begin_block(const CodeBlock& block) {
-  const std::int64_t counter = std::int64_t{block.counter} * std::int64_t{sizeof(BlockCounter)};
-  a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, executed)}), 1);
-  if (masked_ != nullptr) {
+  if (masked_ == nullptr) {
+    ways_.count(a_, current_, block.counter);
+  } else {
+    const std::int64_t counter = std::int64_t{block.counter} * std::int64_t{sizeof(BlockCounter)};
+    a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, executed)}), 1);
     a_.mov(rax, at(kState, offsetof(CompiledState, mask)), 4);
     a_.complement(rax, 4);
     a_.count_ones(rax, rax, 4);
@@ -248,7 +258,12 @@ void RegionEmitter::keep(const Numbers& numbers) {
 
 void RegionEmitter::exit(const RegionExit& how, const Numbers& stale) {
   settle(stale);
-  if (how.kind == ExitKind::ends && has_rounds_) end_in_round();
+  if (how.kind == ExitKind::ends) {
+    end_way();
+    if (has_rounds_) end_in_round();
+  } else {
+    ways_.add_exit(code_.exits.size(), current_, after_branch_);
+  }
   a_.mov_constant(rax, code_.exits.size());
   code_.exits.push_back(how);
   code_.exits.back().block = plan_.origin(how.block);
@@ -256,6 +271,16 @@ void RegionEmitter::exit(const RegionExit& how, const Numbers& stale) {
     code_.exits.back().parted_at = plan_.origin(masked_->branch);
   }
   a_.jump(return_);
+}
+
+/// The warp ends here, and the next one may go on at once.
+void RegionEmitter::end_way() {
+  if (!behind_blocks_) return ways_.stops(current_);
+  const Label back = a_.label();
+  WayBuilder::Edge edge{current_, kNone, false, a_.label(), back};
+  a_.jump(*edge.side);
+  a_.bind(back);
+  ways_.add_edge(edge);
 }
 
 void RegionEmitter::end(std::uint32_t b, const RegisterSet& live) {
@@ -351,6 +376,8 @@ void RegionEmitter::wait(std::uint32_t b) {
 void RegionEmitter::pause(const RegionExit& how, std::uint32_t next, const Numbers& stale) {
   const Label entry = a_.label(), inner = a_.label(), settle = a_.label(), leave = a_.label();
   entries_.push_back({code_.exits.size(), entry, inner, settle});
+  ways_.stops(current_);
+  ways_.enters(next);
   if (how.barrier && has_rounds_) arrive(*how.barrier, next, inner);
   if (how.kind == ExitKind::spins && has_rounds_) spin_in_round(inner);
   a_.bind(leave);

@@ -9,6 +9,7 @@
 
 #include "emulator/compiled/access_sums.hpp"
 #include "emulator/compiled/announce_emitter.hpp"
+#include "emulator/compiled/counted_ways.hpp"
 #include "emulator/compiled/number_emitter.hpp"
 #include "emulator/compiled/region.hpp"
 #include "emulator/compiled_code.hpp"
@@ -38,6 +39,7 @@ struct RegionExit {
   std::size_t settle = 0;
   /// The barrier, where it is known and takes all threads of the block, for `waits`.
   std::optional<std::uint8_t> barrier = std::nullopt;
+  WayCounts taken_back = {};  ///< that have been counted and will not run
 };
 
 struct RegionCode {
@@ -52,6 +54,7 @@ struct RegionCode {
   std::uint32_t round_barrier = 0;  ///< Rounds::barrier
   RegionSums sums;
   RegionAnnounced announced;
+  std::vector<CountedWay> ways;
 };
 
 /// Those of a program that go through all its regions.
@@ -70,8 +73,9 @@ std::optional<std::uint8_t> full_barrier(const FunctionPlan& plan, const Code& c
 class RegionEmitter {
  public:
   /// `watch`: the code for observers of accesses. `numbers` become those behind this region.
+  /// `counters`: how often blocks have run so far.
   RegionEmitter(const FunctionPlan& plan, Region& region, AccessWatch watch,
-                ProgramNumbers& numbers);
+                ProgramNumbers& numbers, const BlockCounter* counters);
   RegionCode emit();
 
  private:
@@ -108,6 +112,7 @@ class RegionEmitter {
   bool is_kept(std::uint32_t reg) const { return masked_ != nullptr && masked_->kept.has(reg); }
   bool may_wait_in_loop(std::uint32_t b) const;
   void segment(Segment&& segment, std::uint32_t b, KnownFacts&& before, Numbers&& stale);
+  void end_way();
   void end(std::uint32_t b, const RegisterSet& live);
   void load_predicate(std::uint32_t offset);
   void load_guard(const Code& code);
@@ -142,7 +147,12 @@ class RegionEmitter {
   void settle(const Numbers& numbers);
   void keep(const Numbers& numbers);
   /// Code that lies behind the blocks.
-  void later(std::function<void()> what) { later_.push_back(std::move(what)); }
+  void later(std::function<void()> what) {
+    later_.push_back([this, b = current_, what = std::move(what)] {
+      current_ = b;
+      what();
+    });
+  }
 
   const FunctionPlan& plan_;
   Region& region_;
@@ -155,6 +165,10 @@ class RegionEmitter {
   SegmentNumbers numbers_;
   SegmentBuilder segments_;
   const MaskedPart* masked_ = nullptr;  ///< which code is being made; null: all lanes run
+  WayBuilder ways_;
+  std::uint32_t current_ = 0;    ///< the block of all lanes whose code is being made
+  bool after_branch_ = false;    ///< its branch, which all lanes take, has been counted
+  bool behind_blocks_ = false;   ///< the code that is being made lies there
   std::map<std::uint32_t, Label> blocks_;
   Label return_, trusted_, trusted_inner_, rounds_, round_is_over_;
   bool has_rounds_ = false;  ///< may_have_rounds

@@ -15,6 +15,13 @@
 
 namespace tilescope::emulator::compiled {
 
+/// Code has been left by this exit: what it has counted beyond it does not run.
+inline void take_back(const CompiledState& state, const CompiledRegion::Exit& exit) {
+  if (!exit.taken_back.empty()) {
+    exit.taken_back.add_to(state.counters, state.lanes_on, ~std::uint64_t{0});
+  }
+}
+
 class TurnRounds {
  public:
   explicit TurnRounds(CompiledState& state) : state_(state) {}
