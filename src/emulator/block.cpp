@@ -90,7 +90,7 @@ void Block::reset_frames(const std::vector<FrameRange>* parts) {
 }
 
 /// The block becomes another one, but for its warps and what only some kernels use.
-void Block::begin(std::uint64_t linear, const Dim3& index) {
+void Block::begin(std::uint64_t linear, const Dim3& index, bool fills) {
   const LaunchInfo& info = launch_.info();
   linear_ = linear;
   index_ = index;
@@ -103,11 +103,17 @@ void Block::begin(std::uint64_t linear, const Dim3& index) {
                                                    ? worker_.unwatched->frame_resets()
                                                    : nullptr;
   reset_frames(parts);
-  launch_.fill_block_specials(registers_.get(), linear_, index_, parts != nullptr);
+  const bool was_filled = std::exchange(is_filled_, fills) && parts != nullptr;
+  if (fills) launch_.fill_block_specials(registers_.get(), linear_, index_, was_filled);
   running_ = live_warps_ = info.warps_per_block;
 }
 
-bool Block::become_next() {
+void Block::fill_frames() {
+  if (std::exchange(is_filled_, true)) return;
+  launch_.fill_block_specials(registers_.get(), linear_, index_, false);
+}
+
+bool Block::become_next(bool fills) {
   std::uint64_t next = 0;
   if (!may_follow_ || generation_ != 0 || !engine_.idle() || warpgroups_.in_use() || deadlocked_ ||
       launch_.hung() || !launch_.take_cluster(next)) {
@@ -118,7 +124,8 @@ bool Block::become_next() {
   if (!launch_.is_alone()) launch_.advance();
   cluster_.start(launch_.info().threads_per_block);
   begin(next,
-        next == linear_ + 1 ? launch_.setup().index_behind(index_) : launch_.block_index(next));
+        next == linear_ + 1 ? launch_.setup().index_behind(index_) : launch_.block_index(next),
+        fills);
   run_begin_ = 0;
   idle_rounds_ = 0;
   begin_round(0);
@@ -133,7 +140,7 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   warpgroups_.start(launch_.info().warps_per_block);
   std::fill(cluster_lanes_.begin(), cluster_lanes_.end(), ClusterLanes{});
   generation_ = 0;
-  begin(linear, launch_.block_index(linear));
+  begin(linear, launch_.block_index(linear), true);
   start_warps();
   const CodeFunction& kernel = launch_.program().functions()[0];
   const BlockInfo block{linear_, index_, cluster, rank_};

@@ -53,7 +53,14 @@ class Block final : public BlockView {
   BlockProgress run();
   /// The block is done. It becomes the next one that no host thread has begun, whose warps are to
   /// start. False, and nothing has changed, where there is none or ends of blocks are noticed.
-  bool become_next();
+  /// `fills`: its warps' frames hold the registers that depend on the block, at once;
+  /// else they do not before fill_frames.
+  bool become_next(bool fills = true);
+  void fill_frames();
+  /// The numbers of those registers, as LaunchState::block_numbers.
+  void numbers(std::span<std::uint64_t> numbers) const {
+    launch_.block_numbers(linear_, index_, numbers);
+  }
   /// The launch has ended while the block was set aside: its observers hear
   /// that it is incomplete.
   void abandon() { end(false); }
@@ -200,7 +207,7 @@ class Block final : public BlockView {
   std::string thread_name(std::uint32_t warp, int lane) const;
 
  private:
-  void begin(std::uint64_t linear, const Dim3& index);
+  void begin(std::uint64_t linear, const Dim3& index, bool fills);
   void start_warps();
   void reset_frames(const std::vector<FrameRange>* parts);
   void reset_barriers();
@@ -232,6 +239,7 @@ class Block final : public BlockView {
   std::uint32_t live_warps_ = 0;  ///< those with live lanes
   AlignedBytes registers_;
   bool has_frames_ = false;  ///< an earlier block has left its registers
+  bool is_filled_ = false;   ///< the frames hold the registers that depend on the block
   bool may_follow_ = false;  ///< nobody notices when a block ends and the next one begins
   AlignedBytes shared_;
   AlignedBytes local_;

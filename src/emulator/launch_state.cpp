@@ -122,6 +122,14 @@ void fill_lanes(std::uint8_t* first, std::size_t stride, std::uint32_t count, T 
 
 }  // namespace
 
+void LaunchState::block_numbers(std::uint64_t block, const Dim3& index,
+                                std::span<std::uint64_t> numbers) const {
+  const std::size_t count = std::min(numbers.size(), block_specials_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers[i] = block_special(setup_, info_, block_specials_[i], block, index);
+  }
+}
+
 void LaunchState::fill_block_specials(std::uint8_t* frames, std::uint64_t block, const Dim3& index,
                                       bool kept) const {
   const std::uint32_t warps = info_.warps_per_block;

@@ -80,6 +80,10 @@ class LaunchState {
   /// hold those of an earlier block.
   void fill_block_specials(std::uint8_t* frames, std::uint64_t block, const Dim3& index,
                            bool kept) const;
+  /// Those registers' numbers, in the order of the kernel's special registers; not more than there
+  /// is room for.
+  void block_numbers(std::uint64_t block, const Dim3& index,
+                     std::span<std::uint64_t> numbers) const;
   /// Fills all special registers of a called function's frame.
   void fill_specials(const CodeFunction& function, std::uint8_t* registers, std::uint64_t block,
                      std::uint32_t warp, std::uint64_t local_base) const;

@@ -141,6 +141,7 @@ Wish CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
                        .lane_accesses = watch_ == AccessWatch::nothing,
                        .masks = has_512_bits(),
                        .unstable = unstable(function, head, frame.registers),
+                       .at_begin = frame.index == 0 && block == 0,
                        .warps = state.worker->launch.info().warps_per_block,
                        .sparing = executed.has_value()};
   present.values = std::count_if(head.regions.begin(), head.regions.end(), [&](const auto& other) {
@@ -200,6 +201,7 @@ Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& r
   result->trusted_entry = code.trusted_entry;
   result->trusted_inner = code.trusted_inner;
   result->rounds_entry = code.rounds_entry;
+  result->knows_block = code.knows_block;
   result->round_barrier = code.round_barrier;
   result->number = regions_++;
   result->counter = plan.blocks()[region.head].counter;

@@ -2,6 +2,7 @@
 // members in registers (kFrame and the following) while it runs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -62,6 +63,8 @@ struct Rounds {
   std::int64_t limit = 0;   ///< of steps; behind them it does not
 };
 
+inline constexpr std::size_t kBlockNumbers = 8;
+
 struct CompiledState {
   std::uint8_t* frame = nullptr;
   std::int64_t turn = 0;  ///< warp instructions that are left of it; kTurn while code runs
@@ -81,6 +84,8 @@ struct CompiledState {
   std::uint32_t taken = 0;
   std::uint64_t mask = 0;
   Rounds rounds;
+  /// Of the block that has rounds, as LaunchState::block_numbers.
+  std::array<std::uint64_t, kBlockNumbers> block_numbers{};
   // Where observers take accesses added up:
   SumEntry* sums = nullptr;
   std::uint64_t place = 0;          ///< of the warp that runs, as in SumEntry

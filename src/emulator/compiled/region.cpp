@@ -133,6 +133,8 @@ Facts assume(const FunctionPlan& plan, Region& region, const PresentState& prese
       fact.zeros = 0;  // they follow from the number
       std::memcpy(&fact.value, present.frame + info.offset, info.width);
     }
+    // TurnRounds leaves them out of the frame.
+    fact.stale = present.at_begin && info.of_block && fact.shape == kUniform;
     facts.set(reg, fact);
   }
   return facts;

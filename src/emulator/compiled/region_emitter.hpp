@@ -50,6 +50,8 @@ struct RegionCode {
   /// changed. 0: there is none.
   std::size_t trusted_entry = 0;
   std::size_t trusted_inner = 0;    ///< the same for code that runs already
+  /// `trusted_inner` takes what depends on the block from CompiledState::block_numbers.
+  bool knows_block = false;
   std::size_t rounds_entry = 0;     ///< for the next warp of Rounds; 0: there are none
   std::uint32_t round_barrier = 0;  ///< Rounds::barrier
   RegionSums sums;
@@ -93,6 +95,8 @@ class RegionEmitter {
   void jump_unless_zero(int vector, Label to);
   bool is_lasting() const;
   void enter_trusted();
+  bool knows_block() const;
+  std::optional<std::size_t> block_number(std::uint32_t reg) const;
   void leave();
   void block(std::uint32_t b);
   void begin_block(const CodeBlock& block);

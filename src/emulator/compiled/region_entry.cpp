@@ -4,6 +4,7 @@
 
 #include "emulator/compiled/region_emitter.hpp"
 #include "emulator/compiled/vector_cache.hpp"
+#include "emulator/special_register_values.hpp"
 
 namespace tilescope::emulator::compiled {
 namespace {
@@ -101,16 +102,54 @@ bool RegionEmitter::is_lasting() const {
 }
 
 void RegionEmitter::enter_trusted() {
+  code_.knows_block = knows_block();
+  const auto load = [&](bool from_state) {
+    for (const Assumption& assumption : region_.assumptions) {
+      const RegisterInfo& info = plan_.registers()[assumption.reg];
+      if (assumption.known) continue;
+      Place place = at(kFrame, info.offset);
+      if (from_state && info.of_block) {
+        const std::size_t number = *block_number(assumption.reg);
+        place = at(kState, static_cast<std::int64_t>(offsetof(CompiledState, block_numbers) +
+                                                     number * sizeof(std::uint64_t)));
+      }
+      a_.mov(rax, place, info.width);
+      a_.store(slot_place(a_, static_cast<int>(assumption.reg)), rax, info.width);
+    }
+    a_.jump(blocks_.at(region_.head));
+  };
   a_.bind(trusted_);
   begin();
+  if (code_.knows_block) load(false);
   a_.bind(trusted_inner_);
-  for (const Assumption& assumption : region_.assumptions) {
-    const RegisterInfo& info = plan_.registers()[assumption.reg];
-    if (assumption.known) continue;
-    a_.mov(rax, at(kFrame, info.offset), info.width);
-    a_.store(slot_place(a_, static_cast<int>(assumption.reg)), rax, info.width);
+  load(code_.knows_block);
+}
+
+/// The register's place in CompiledState::block_numbers.
+std::optional<std::size_t> RegionEmitter::block_number(std::uint32_t reg) const {
+  std::size_t number = 0;
+  for (const SpecialUse& use : plan_.function().specials) {
+    if (!depends_on_block(use.special)) continue;
+    if (number == kBlockNumbers) break;
+    if (use.offset == plan_.registers()[reg].offset) return number;
+    ++number;
   }
-  a_.jump(blocks_.at(region_.head));
+  return std::nullopt;
+}
+
+/// Whether the code needs no register in the frame that depends on the block.
+bool RegionEmitter::knows_block() const {
+  const RegisterSet& live = plan_.live_at_begin(region_.head);
+  for (std::uint32_t reg = 0; reg < plan_.registers().size(); ++reg) {
+    const RegisterInfo& info = plan_.registers()[reg];
+    if (info.kind != RegisterKind::special || !info.of_block || !live.has(reg)) continue;
+    const auto& all = region_.assumptions;
+    const bool assumed = std::any_of(all.begin(), all.end(), [&](const Assumption& x) {
+      return x.reg == reg && x.shape == kUniform && !x.known;
+    });
+    if (!assumed || !block_number(reg)) return false;
+  }
+  return true;
 }
 
 /// rax: the number of the exit.

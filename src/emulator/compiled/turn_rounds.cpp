@@ -41,6 +41,7 @@ bool TurnRounds::add(Warp& warp, const CompiledRegion* beginning) {
     entry.entry = region->address(region->trusted_inner);
     entry.frame = warp.first_frame().registers;
     entry.exit = 0;
+    know_block_ = know_block_ && region->knows_block;
     ++begun_;
   } else {
     const CompiledExit& at = region->exits[pause.exit].place;
@@ -71,6 +72,7 @@ bool TurnRounds::begin(Block& block, std::uint64_t first_place,
   begun_ = 0;
   ends_ = 0;
   whole_ = 0;
+  know_block_ = true;
   for (std::size_t i = 0; i < warps.size(); ++i) {
     if (warps[i].live() == 0) continue;
     RoundWarp& entry = warps_[i];
@@ -135,7 +137,10 @@ void TurnRounds::note_worth() {
 /// does not.
 bool TurnRounds::follow(Block& block) {
   Rounds& rounds = state_.rounds;
-  if (!all_begin_ || rounds.live != 0 || result_.exit != 0 || !block.become_next()) return false;
+  if (!all_begin_ || rounds.live != 0 || result_.exit != 0 ||
+      !block.become_next(!know_block_)) {
+    return false;
+  }
   note_worth();
   for (std::uint32_t rest = live_; rest != 0; rest &= rest - 1) {
     RoundWarp& entry = warps_[static_cast<std::size_t>(std::countr_zero(rest))];
@@ -151,6 +156,7 @@ bool TurnRounds::follow(Block& block) {
 void TurnRounds::end(Block& block, const RoundWarp* left) {
   Rounds& rounds = state_.rounds;
   note_worth();
+  if (rounds.live != 0) block.fill_frames();
   rounds.current = nullptr;
   for (std::uint32_t rest = live_; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(rest));
@@ -188,6 +194,7 @@ void TurnRounds::start(Block& block) {
   Rounds& rounds = state_.rounds;
   rounds.completions = 0;
   rounds.steps = 0;
+  block.numbers(state_.block_numbers);
   for (std::uint32_t rest = rounds.live; rest != 0; rest &= rest - 1) {
     block.warps()[static_cast<std::size_t>(std::countr_zero(rest))].begin_round(rounds.longest);
   }

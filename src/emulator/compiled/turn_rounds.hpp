@@ -69,6 +69,7 @@ class TurnRounds {
   const CompiledRegion* region_ = nullptr;  ///< of the first warp
   std::array<RoundWarp, 32> warps_;
   std::uint32_t begun_ = 0;
+  bool know_block_ = false;   ///< CompiledRegion::knows_block of all those that begin
   bool all_begin_ = false;    ///< all warps of the block have begun in these rounds
   std::uint32_t live_ = 0;    ///< warps as the rounds began
   std::uint32_t ends_ = 0;    ///< of them, those with the path with which they began
