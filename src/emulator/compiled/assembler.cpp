@@ -318,23 +318,36 @@ Place Assembler::constant_64(std::uint64_t value) {
 }
 
 void Assembler::leave_out(std::size_t begin, std::size_t end) {
-  // Intel's instructions without effect of 1 to 8 bytes.
-  static constexpr std::uint8_t kNothing[][8] = {{0x90},
-                                                 {0x66, 0x90},
-                                                 {0x0f, 0x1f, 0x00},
-                                                 {0x0f, 0x1f, 0x40, 0x00},
-                                                 {0x0f, 0x1f, 0x44, 0x00, 0x00},
-                                                 {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
-                                                 {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
-                                                 {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00}};
-  while (begin < end) {
-    const std::size_t bytes = std::min(end - begin, sizeof kNothing[0]);
-    std::memcpy(code_.data() + begin, kNothing[bytes - 1], bytes);
-    begin += bytes;
+  if (begin < end) left_out_.emplace_back(begin, end);
+}
+
+/// Nothing is left of what has been left out.
+void Assembler::compact() {
+  std::sort(left_out_.begin(), left_out_.end());
+  std::vector<std::size_t> places(code_.size() + 1);  // where each byte lies then
+  std::size_t at = 0, kept = 0;
+  const auto keep = [&](std::size_t end) {
+    for (; at < end; ++at) {
+      places[at] = kept;
+      code_[kept++] = code_[at];
+    }
+  };
+  for (const auto& [begin, end] : left_out_) {
+    keep(begin);
+    for (; at < end; ++at) places[at] = kept;
   }
+  keep(code_.size());
+  places[at] = kept;
+  code_.resize(kept);
+  for (std::size_t& label : labels_) label = label < places.size() ? places[label] : label;
+  for (auto* fixups : {&jumps_, &constant_uses_}) {
+    for (Fixup& fixup : *fixups) fixup.at = places[fixup.at];
+  }
+  left_out_.clear();
 }
 
 std::vector<std::uint8_t> Assembler::finish() {
+  compact();
   const auto patch = [&](const Fixup& fixup, std::size_t target) {
     const auto distance = static_cast<std::int32_t>(
         static_cast<std::int64_t>(target) - static_cast<std::int64_t>(fixup.at + 4 + fixup.behind));

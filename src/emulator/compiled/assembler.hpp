@@ -14,6 +14,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tilescope::emulator::compiled {
@@ -179,7 +180,7 @@ class Assembler {
 
   // --- places in the code ---
   Label label();
-  /// A jump to what follows it is left out.
+  /// A jump to what follows it is not made.
   void bind(Label label);
   /// The same place as a label that is bound.
   void bind_to(Label label, Label bound) { labels_[label.number] = labels_[bound.number]; }
@@ -268,7 +269,7 @@ class Assembler {
 
   /// How long the code is.
   std::size_t size() const { return code_.size(); }
-  /// The instructions there do nothing any more.
+  /// The instructions there, between two places of the code so far, go when it is finished.
   void leave_out(std::size_t begin, std::size_t end);
   /// The code and its constants, which may lie anywhere.
   std::vector<std::uint8_t> finish();
@@ -280,6 +281,7 @@ class Assembler {
     std::uint32_t target;
     std::uint8_t behind;  ///< bytes of the instruction behind the displacement
   };
+  void compact();
   void byte(unsigned value) { code_.push_back(static_cast<std::uint8_t>(value)); }
   void word(std::uint64_t value, unsigned bytes);
   void arithmetic(unsigned opcode, unsigned reg, Source source, unsigned bytes,
@@ -302,6 +304,7 @@ class Assembler {
   std::vector<std::size_t> labels_;
   std::size_t last_bound_ = ~std::size_t{0};  ///< the place of the last label
   std::vector<Fixup> jumps_, constant_uses_;
+  std::vector<std::pair<std::size_t, std::size_t>> left_out_;  ///< begins and ends
   std::vector<std::string> constants_;
   std::map<std::string, std::uint32_t, std::less<>> constant_numbers_;
 };

@@ -109,8 +109,7 @@ const std::vector<FrameRange>& CompiledProgram::frame_resets() {
   return *frame_resets_;
 }
 
-void CompiledProgram::settle_counts(std::vector<AccessBounds>& bounds,
-                                    const CompiledState& state) {
+void CompiledProgram::settle_counts(std::vector<AccessBounds>& bounds, const CompiledState& state) {
   const std::lock_guard lock(mutex_);
   for (const CountedWay& way : ways_) {
     if (way.number >= bounds.size()) continue;
@@ -195,8 +194,8 @@ Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& r
                        exit.kind == ExitKind::spins,
                        exit.parted_at};
     place.barrier = exit.barrier;
-    result->exits.push_back({exit.kind, exit.entry, exit.inner, exit.settle, place,
-                             std::move(exit.taken_back)});
+    result->exits.push_back(
+        {exit.kind, exit.entry, exit.inner, exit.settle, place, std::move(exit.taken_back)});
   }
   result->trusted_entry = code.trusted_entry;
   result->trusted_inner = code.trusted_inner;

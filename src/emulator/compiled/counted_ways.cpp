@@ -14,8 +14,7 @@ std::int32_t counter_offset(std::uint32_t counter) {
 
 }  // namespace
 
-void WayCounts::add_to(BlockCounter* counters, std::uint64_t* lanes_on,
-                       std::uint64_t times) const {
+void WayCounts::add_to(BlockCounter* counters, std::uint64_t* lanes_on, std::uint64_t times) const {
   for (const std::uint32_t counter : blocks) counters[counter].executed += times;
   for (const std::uint32_t id : branches) lanes_on[id] += times * 32;
 }
@@ -31,9 +30,7 @@ void WayBuilder::count(Assembler& a, std::uint32_t b, std::uint32_t counter) {
 /// Whether the block, the next one of the path, belongs to the way that begins at a place of it.
 bool WayBuilder::may_follow(std::uint32_t b, std::size_t begin,
                             const std::vector<std::uint32_t>& path) const {
-  const auto runs = [&](std::uint32_t of) {
-    return counters_[blocks_.at(of).counter].executed;
-  };
+  const auto runs = [&](std::uint32_t of) { return counters_[blocks_.at(of).counter].executed; };
   // What is taken back often is better not counted.
   if (4 * runs(b) < 3 * runs(path[begin])) return false;
   const auto& from = from_.at(b);

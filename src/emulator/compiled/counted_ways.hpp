@@ -37,7 +37,7 @@ class WayBuilder {
 
   struct Edge {
     std::uint32_t from = 0, to = 0;  ///< kNone: the way ends
-    bool after_branch = false;        ///< the branch, which all lanes take, has been counted
+    bool after_branch = false;       ///< the branch, which all lanes take, has been counted
     std::optional<Label> side = {};  ///< the jump's target, to be bound; nothing: the main way
     Label back = {0};                ///< where a way that ends goes on
   };
@@ -70,7 +70,7 @@ class WayBuilder {
     bool exists = false, entered = false, stops = false;
     std::uint32_t mains_in = 0, mains_out = 0;
     std::size_t main_in = 0, main = 0;  ///< its edges of the main way
-    std::size_t way = 0;   ///< 0: none
+    std::size_t way = 0;                ///< 0: none
     std::size_t position = 0;
     std::optional<std::uint32_t> branch = {};  ///< counted by its way, on the main edge
   };

@@ -56,7 +56,7 @@ struct PresentState {
   bool masks = false;                        ///< the CPU has mask registers
   std::vector<bool> unstable;                ///< registers that are not assumed to have a shape
   bool values = true;                        ///< numbers may be assumed to stay what they are
-  bool at_begin = false;  ///< of the kernel
+  bool at_begin = false;                     ///< of the kernel
   bool lanes = false;     ///< the region is for one warp of each block: it knows its lanes' indices
   std::size_t warps = 1;  ///< of a block
   bool sparing = true;    ///< compiling must pay

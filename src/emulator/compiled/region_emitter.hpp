@@ -49,7 +49,7 @@ struct RegionCode {
   /// Offset of the entry for warps whose assumptions held once: nothing that is assumed can have
   /// changed. 0: there is none.
   std::size_t trusted_entry = 0;
-  std::size_t trusted_inner = 0;    ///< the same for code that runs already
+  std::size_t trusted_inner = 0;  ///< the same for code that runs already
   /// `trusted_inner` takes what depends on the block from CompiledState::block_numbers.
   bool knows_block = false;
   std::size_t rounds_entry = 0;     ///< for the next warp of Rounds; 0: there are none
@@ -170,9 +170,9 @@ class RegionEmitter {
   SegmentBuilder segments_;
   const MaskedPart* masked_ = nullptr;  ///< which code is being made; null: all lanes run
   WayBuilder ways_;
-  std::uint32_t current_ = 0;    ///< the block of all lanes whose code is being made
-  bool after_branch_ = false;    ///< its branch, which all lanes take, has been counted
-  bool behind_blocks_ = false;   ///< the code that is being made lies there
+  std::uint32_t current_ = 0;   ///< the block of all lanes whose code is being made
+  bool after_branch_ = false;   ///< its branch, which all lanes take, has been counted
+  bool behind_blocks_ = false;  ///< the code that is being made lies there
   std::map<std::uint32_t, Label> blocks_;
   Label return_, trusted_, trusted_inner_, rounds_, round_is_over_;
   bool has_rounds_ = false;  ///< may_have_rounds

@@ -137,8 +137,7 @@ void TurnRounds::note_worth() {
 /// does not.
 bool TurnRounds::follow(Block& block) {
   Rounds& rounds = state_.rounds;
-  if (!all_begin_ || rounds.live != 0 || result_.exit != 0 ||
-      !block.become_next(!know_block_)) {
+  if (!all_begin_ || rounds.live != 0 || result_.exit != 0 || !block.become_next(!know_block_)) {
     return false;
   }
   note_worth();
