@@ -78,6 +78,7 @@ LaunchState::LaunchState(const LaunchSetup& setup)
             setup.options.cooperative} {
   info_.overlaps_previous = setup.options.overlaps_previous;
   info_.child = setup.options.child;
+  clusters_ = setup_.grid.count() / setup_.cluster.count();
   const auto variables = setup.program.shared_variables();
   shared_variables_.assign(variables.begin(), variables.end());
   for (SharedVariable& variable : shared_variables_) {

@@ -68,7 +68,7 @@ class LaunchState {
   const LaunchSetup& setup() const { return setup_; }
   const Program& program() const { return setup_.program; }
   const LaunchInfo& info() const { return info_; }
-  std::uint64_t cluster_count() const { return setup_.grid.count() / setup_.cluster.count(); }
+  std::uint64_t cluster_count() const { return clusters_; }
   Dim3 block_index(std::uint64_t linear) const { return setup_.block_index(linear); }
   std::uint32_t frame_bytes() const { return frame_bytes_; }
   std::uint64_t local_stride() const { return local_stride_; }
@@ -153,6 +153,7 @@ class LaunchState {
   LaunchInfo info_;
   std::vector<SharedVariable> shared_variables_;
   std::vector<std::uint32_t> observer_events_;
+  std::uint64_t clusters_ = 0;
   std::uint32_t frame_bytes_ = 0;
   std::uint64_t local_stride_ = 0;
   AlignedBytes images_;

@@ -37,6 +37,7 @@ struct alignas(64) RoundWarp {
   std::uint32_t bit = 0;    ///< of its number
   std::uint32_t above = 0;  ///< bits of higher numbers
   const CompiledRegion* region = nullptr;
+  const std::uint8_t* beginning = nullptr;  ///< where it begins the next block, if it has begun
 };
 inline constexpr int kRoundWarpShift = 6;
 static_assert(sizeof(RoundWarp) == 1 << kRoundWarpShift);

@@ -38,7 +38,7 @@ bool TurnRounds::add(Warp& warp, const CompiledRegion* beginning) {
   if (begins) {
     if (!warp.begins()) return false;
     if (pause.numbers.size() < region->slots) pause.numbers.resize(region->slots);
-    entry.entry = region->address(region->trusted_inner);
+    entry.entry = entry.beginning = region->address(region->trusted_inner);
     entry.frame = warp.first_frame().registers;
     entry.exit = 0;
     know_block_ = know_block_ && region->knows_block;
@@ -143,7 +143,7 @@ bool TurnRounds::follow(Block& block) {
   note_worth();
   for (std::uint32_t rest = live_; rest != 0; rest &= rest - 1) {
     RoundWarp& entry = warps_[static_cast<std::size_t>(std::countr_zero(rest))];
-    entry.entry = entry.region->address(entry.region->trusted_inner);
+    entry.entry = entry.beginning;
     entry.exit = entry.spins = 0;
   }
   begun_ += static_cast<std::uint32_t>(block.warps().size());
