@@ -188,13 +188,15 @@ void TurnRounds::end(Block& block, const RoundWarp* left) {
   rounds.ends = 0;
 }
 
-/// The first round of a block begins.
-void TurnRounds::start(Block& block) {
+/// The first round of a block begins. `follows`: the block before had rounds, too.
+void TurnRounds::start(Block& block, bool follows) {
   Rounds& rounds = state_.rounds;
   rounds.completions = 0;
   rounds.steps = 0;
   block.numbers(state_.block_numbers);
-  for (std::uint32_t rest = rounds.live; rest != 0; rest &= rest - 1) {
+  // No warp has heard of a turn since the block before began, unless bind_context was called.
+  for (std::uint32_t rest = follows && rounds.ends != 0 ? 0 : rounds.live; rest != 0;
+       rest &= rest - 1) {
     block.warps()[static_cast<std::size_t>(std::countr_zero(rest))].begin_round(rounds.longest);
   }
   rounds.ends = block.ends_unnoticed() ? ends_ : 0;
@@ -244,10 +246,12 @@ const TurnRounds::End& TurnRounds::run(Block& block, const CompiledRegion& regio
   result_.ran = true;
   result_.region = region_;
   all_begin_ = begun_ == block.warps().size();
-  do {
-    start(block);
+  start(block, false);
+  run_block(block);
+  while (follow(block)) {
+    start(block, true);
     run_block(block);
-  } while (follow(block));
+  }
   const RoundWarp* const left = result_.exit != 0 ? rounds.current : nullptr;
   if (left != nullptr) {
     result_.warp = static_cast<std::size_t>(left - warps_.data());

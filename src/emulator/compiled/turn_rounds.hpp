@@ -55,7 +55,7 @@ class TurnRounds {
   bool begin(Block& block, std::uint64_t first_place,
              std::span<const CompiledRegion* const> beginnings);
   bool add(Warp& warp, const CompiledRegion* beginning);
-  void start(Block& block);
+  void start(Block& block, bool follows);
   void run_block(Block& block);
   bool follow(Block& block);
   void note_worth();
