@@ -323,25 +323,30 @@ void Assembler::leave_out(std::size_t begin, std::size_t end) {
 
 /// Nothing is left of what has been left out.
 void Assembler::compact() {
+  if (left_out_.empty()) return;
   std::sort(left_out_.begin(), left_out_.end());
-  std::vector<std::size_t> places(code_.size() + 1);  // where each byte lies then
-  std::size_t at = 0, kept = 0;
-  const auto keep = [&](std::size_t end) {
-    for (; at < end; ++at) {
-      places[at] = kept;
-      code_[kept++] = code_[at];
-    }
-  };
-  for (const auto& [begin, end] : left_out_) {
-    keep(begin);
-    for (; at < end; ++at) places[at] = kept;
+  std::vector<std::size_t> moves;  // by how much code behind each of them moves
+  std::size_t kept = left_out_.front().first;
+  for (std::size_t i = 0; i < left_out_.size(); ++i) {
+    const std::size_t begin = left_out_[i].second;
+    const std::size_t end = i + 1 < left_out_.size() ? left_out_[i + 1].first : code_.size();
+    moves.push_back(begin - kept);
+    std::memmove(code_.data() + kept, code_.data() + begin, end - begin);
+    kept += end - begin;
   }
-  keep(code_.size());
-  places[at] = kept;
   code_.resize(kept);
-  for (std::size_t& label : labels_) label = label < places.size() ? places[label] : label;
+  const auto move = [&](std::size_t& place) {
+    const auto behind =
+        std::upper_bound(left_out_.begin(), left_out_.end(), place,
+                         [](std::size_t at, const auto& range) { return at < range.second; });
+    if (behind != left_out_.begin())
+      place -= moves[static_cast<std::size_t>(behind - left_out_.begin()) - 1];
+  };
+  for (std::size_t& label : labels_) {
+    if (label != ~std::size_t{0}) move(label);
+  }
   for (auto* fixups : {&jumps_, &constant_uses_}) {
-    for (Fixup& fixup : *fixups) fixup.at = places[fixup.at];
+    for (Fixup& fixup : *fixups) move(fixup.at);
   }
   left_out_.clear();
 }
