@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
+#include <utility>
 
 #include "emulator/launch_state.hpp"
 
@@ -111,10 +111,10 @@ const std::vector<FrameRange>& CompiledProgram::frame_resets() {
 
 void CompiledProgram::settle_counts(std::vector<AccessBounds>& bounds, const CompiledState& state) {
   const std::lock_guard lock(mutex_);
-  for (const CountedWay& way : ways_) {
-    if (way.number >= bounds.size()) continue;
-    const std::uint64_t times = std::exchange(bounds[way.number].begin, 0);
-    if (times != 0) way.counts.add_to(state.counters, state.lanes_on, times);
+  for (const CountedWay* const way : ways_) {
+    if (way->number >= bounds.size()) continue;
+    const std::uint64_t times = std::exchange(bounds[way->number].begin, 0);
+    if (times != 0) count_rest(*way, {}, state.counters, state.lanes_on, times);
   }
 }
 
@@ -182,8 +182,9 @@ Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& r
   recent_.store(numbers_.sums.recent, std::memory_order_release);
   result->sums = std::move(code.sums);
   result->announced = std::move(code.announced);
-  std::move(code.ways.begin(), code.ways.end(), std::back_inserter(ways_));
-  for (RegionExit& exit : code.exits) {
+  result->ways = std::move(code.ways);
+  for (const CountedWay& way : result->ways) ways_.push_back(&way);
+  for (const RegionExit& exit : code.exits) {
     const bool inside = exit.kind != ExitKind::refused && exit.kind != ExitKind::block &&
                         exit.kind != ExitKind::yield && exit.kind != ExitKind::spins;
     CompiledExit place{exit.block,
@@ -195,7 +196,7 @@ Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& r
                        exit.parted_at};
     place.barrier = exit.barrier;
     result->exits.push_back(
-        {exit.kind, exit.entry, exit.inner, exit.settle, place, std::move(exit.taken_back)});
+        {exit.kind, exit.entry, exit.inner, exit.settle, place, exit.taken_back});
   }
   result->trusted_entry = code.trusted_entry;
   result->trusted_inner = code.trusted_inner;

@@ -32,7 +32,7 @@ struct CompiledRegion {
     ExitKind kind;
     std::size_t entry, inner, settle;  ///< as in RegionExit
     CompiledExit place;
-    WayCounts taken_back;
+    WayRest taken_back;
   };
   std::vector<Exit> exits;
   std::vector<std::uint32_t> blocks;
@@ -40,6 +40,7 @@ struct CompiledRegion {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> numbers;  ///< assumed of registers
   KnownParameters parameters;
   bool of_warp = false;  ///< for one warp of each block
+  std::vector<CountedWay> ways;
   RegionSums sums;
   RegionAnnounced announced;
   std::size_t slots = 0;
@@ -149,7 +150,7 @@ class CompiledProgram {
   CompilingBudget budget_;
   std::size_t regions_ = 0;
   ProgramNumbers numbers_;
-  std::vector<CountedWay> ways_;
+  std::vector<const CountedWay*> ways_;                            ///< of all regions
   std::atomic<std::uint32_t> bounds_{0}, entries_{0}, recent_{0};  ///< of `numbers_`
 };
 

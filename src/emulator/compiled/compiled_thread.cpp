@@ -139,7 +139,7 @@ inline std::uint64_t Thread::call(const CompiledRegion& region, std::size_t entr
   state_.turn = turn;
   const std::uint64_t exit = region.entry(entry)(&state_);
   turn = state_.turn;
-  take_back(state_, region.exits[exit]);
+  take_back(state_, region, exit);
   return exit;
 }
 

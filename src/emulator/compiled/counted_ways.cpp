@@ -1,6 +1,6 @@
 #include "emulator/compiled/counted_ways.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "emulator/compiled/compiled_state.hpp"
 
@@ -14,9 +14,14 @@ std::int32_t counter_offset(std::uint32_t counter) {
 
 }  // namespace
 
-void WayCounts::add_to(BlockCounter* counters, std::uint64_t* lanes_on, std::uint64_t times) const {
-  for (const std::uint32_t counter : blocks) counters[counter].executed += times;
-  for (const std::uint32_t id : branches) lanes_on[id] += times * 32;
+void count_rest(const CountedWay& way, const WayRest& rest, BlockCounter* counters,
+                std::uint64_t* lanes_on, std::uint64_t times) {
+  for (std::size_t i = rest.block; i < way.blocks.size(); ++i) {
+    counters[way.blocks[i]].executed += times;
+  }
+  for (std::size_t i = rest.branch; i < way.branches.size(); ++i) {
+    lanes_on[way.branches[i]] += times * 32;
+  }
 }
 
 void WayBuilder::count(Assembler& a, std::uint32_t b, std::uint32_t counter) {
@@ -33,11 +38,12 @@ bool WayBuilder::may_follow(std::uint32_t b, std::size_t begin,
   const auto runs = [&](std::uint32_t of) { return counters_[blocks_.at(of).counter].executed; };
   // What is taken back often is better not counted.
   if (4 * runs(b) < 3 * runs(path[begin])) return false;
-  const auto& from = from_.at(b);
-  return std::all_of(from.begin(), from.end(), [&](std::uint32_t other) {
-    const std::size_t at = blocks_.at(other).position;
-    return at >= begin && at < path.size() && path[at] == other;
-  });
+  for (std::size_t i = blocks_[b].in; i != kNoEdge; i = edges_[i].next_in) {
+    const std::uint32_t other = edges_[i].from;
+    const std::size_t at = blocks_[other].position;
+    if (at < begin || at >= path.size() || path[at] != other) return false;
+  }
+  return true;
 }
 
 /// The ways of the main way that begins at the block.
@@ -53,7 +59,7 @@ void WayBuilder::walk(std::uint32_t first) {
     if (!goes_on(b)) break;
     const std::uint32_t next = edges_[blocks_.at(b).main].to;
     if (!may_follow(next, begin, path)) end_way();
-    blocks_.at(next).position = path.size();
+    blocks_.at(next).position = static_cast<std::uint32_t>(path.size());
     path.push_back(next);
     b = next;
   }
@@ -63,41 +69,30 @@ void WayBuilder::walk(std::uint32_t first) {
 void WayBuilder::add_way(const std::vector<std::uint32_t>& blocks) {
   if (blocks.size() < 2) return;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    blocks_.at(blocks[i]).way = ways_.size();
-    blocks_.at(blocks[i]).position = i;
+    blocks_.at(blocks[i]).way = static_cast<std::uint32_t>(ways_.size());
+    blocks_.at(blocks[i]).position = static_cast<std::uint32_t>(i);
   }
   ways_.push_back(blocks);
 }
 
-/// What the way of a block counts behind it, before position `end`.
-WayCounts WayBuilder::between(const Block& from, bool after_branch, std::size_t end) const {
-  WayCounts result;
-  if (from.way == 0) return result;
-  const std::vector<std::uint32_t>& way = ways_[from.way];
-  for (std::size_t i = from.position; i < std::min(end, way.size()); ++i) {
-    const Block& block = blocks_.at(way[i]);
-    if (i > from.position) result.blocks.push_back(block.counter);
-    if (block.branch && (i > from.position || !after_branch)) {
-      result.branches.push_back(*block.branch);
-    }
-  }
-  return result;
+/// What the way of a block counts behind it.
+WayRest WayBuilder::behind(const Block& from, bool after_branch) const {
+  const bool has_branch = from.branch && after_branch;
+  return {from.way, from.position + 1, from.branches + (has_branch ? 1 : 0)};
 }
 
-void WayBuilder::take_back(Assembler& a, const WayCounts& counts) {
-  for (const std::uint32_t counter : counts.blocks) {
-    a.add_to(at(kCounters, counter_offset(counter)), -1);
-  }
-  if (counts.branches.empty()) return;
-  a.mov(rcx, at(kState, offsetof(CompiledState, lanes_on)), 8);
-  for (const std::uint32_t id : counts.branches) a.add_to(at(rcx, std::int64_t{id} * 8), -32);
+WayRest WayBuilder::rest(const Exit& exit) const {
+  const Block& from = blocks_[exit.block];
+  // The last block has no branch that its way counts.
+  if (from.way == 0 || from.position + 1 == ways_[from.way].size()) return {};
+  return behind(from, exit.after_branch);
 }
 
 void WayBuilder::count_edges() {
   for (std::size_t i = 0; i < edges_.size(); ++i) {
     const Edge& edge = edges_[i];
     if (edge.to == kNone) continue;
-    from_[edge.to].push_back(edge.from);
+    edges_[i].next_in = std::exchange(blocks_[edge.to].in, i);
     if (edge.side) continue;
     ++blocks_[edge.to].mains_in;
     ++blocks_[edge.from].mains_out;
@@ -124,31 +119,49 @@ void WayBuilder::choose_branches(Assembler& a) {
   }
 }
 
-/// The way's blocks are counted where it begins.
-CountedWay WayBuilder::replace(Assembler& a, const std::vector<std::uint32_t>& way,
-                               std::uint32_t number) {
-  const Block& first = blocks_.at(way.front());
-  CountedWay result{number, between(first, false, way.size())};
-  result.counts.blocks.push_back(first.counter);
-  const std::size_t place = number * sizeof(AccessBounds) + offsetof(AccessBounds, begin);
-  a.replace_add_one(first.place, kBounds, static_cast<std::int32_t>(place));
-  for (std::size_t i = 1; i < way.size(); ++i) a.leave_out_add_one(blocks_.at(way[i]).place);
+CountedWay WayBuilder::counted(const std::vector<std::uint32_t>& way, std::uint32_t number) {
+  CountedWay result{number, {}, {}};
+  for (const std::uint32_t b : way) {
+    Block& block = blocks_[b];
+    block.branches = static_cast<std::uint32_t>(result.branches.size());
+    result.blocks.push_back(block.counter);
+    if (block.branch) result.branches.push_back(*block.branch);
+  }
   return result;
 }
 
-void WayBuilder::emit(Assembler& a, const Edge& edge,
-                      const std::map<std::uint32_t, Label>& labels) {
-  const Block& from = blocks_.at(edge.from);
-  std::size_t end = ways_[from.way].size();
-  if (edge.to != kNone) {
-    const Block& to = blocks_.at(edge.to);
-    if (from.way == to.way && to.position > from.position) end = to.position;
-  }
+/// The way's blocks are counted where it begins.
+void WayBuilder::replace(Assembler& a, const std::vector<std::uint32_t>& way,
+                         std::uint32_t number) const {
+  const std::size_t place = number * sizeof(AccessBounds) + offsetof(AccessBounds, begin);
+  a.replace_add_one(blocks_[way.front()].place, kBounds, static_cast<std::int32_t>(place));
+  for (std::size_t i = 1; i < way.size(); ++i) a.leave_out_add_one(blocks_[way[i]].place);
+}
+
+/// Code that takes back what the edge leaves out of a way.
+void WayBuilder::emit(Assembler& a, const Edge& edge, const std::map<std::uint32_t, Label>& labels,
+                      const std::vector<CountedWay>& ways) const {
   const Label target = edge.to == kNone ? edge.back : labels.at(edge.to);
-  const WayCounts counts = between(from, edge.after_branch, end);
-  if (counts.empty()) return a.bind_to(*edge.side, target);
+  const Block& from = blocks_[edge.from];
+  if (from.way == 0) return a.bind_to(*edge.side, target);
+  const CountedWay& way = ways[from.way - 1];
+  const WayRest rest = behind(from, edge.after_branch);
+  std::size_t end = way.blocks.size(), branches = way.branches.size();
+  if (edge.to != kNone && blocks_[edge.to].way == from.way) {
+    const Block& to = blocks_[edge.to];
+    if (to.position > from.position) end = to.position, branches = to.branches;
+  }
+  if (rest.block >= end && rest.branch >= branches) return a.bind_to(*edge.side, target);
   a.bind(*edge.side);
-  take_back(a, counts);
+  for (std::size_t i = rest.block; i < end; ++i) {
+    a.add_to(at(kCounters, counter_offset(way.blocks[i])), -1);
+  }
+  if (rest.branch < branches) {
+    a.mov(rcx, at(kState, offsetof(CompiledState, lanes_on)), 8);
+  }
+  for (std::size_t i = rest.branch; i < branches; ++i) {
+    a.add_to(at(rcx, std::int64_t{way.branches[i]} * 8), -32);
+  }
   a.jump(target);
 }
 
@@ -156,26 +169,20 @@ std::vector<CountedWay> WayBuilder::finish(Assembler& a,
                                            const std::map<std::uint32_t, Label>& labels,
                                            std::uint32_t& bounds) {
   count_edges();
-  for (const auto& [b, block] : blocks_) {
+  for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+    const Block& block = blocks_[b];
     const bool follows =
         block.mains_in == 1 && !block.entered && goes_on(edges_[block.main_in].from);
     if (block.exists && !follows) walk(b);
   }
   choose_branches(a);
   std::vector<CountedWay> result;
-  for (std::size_t w = 1; w < ways_.size(); ++w) result.push_back(replace(a, ways_[w], bounds++));
-  for (const Edge& edge : edges_) {
-    if (edge.side) emit(a, edge, labels);
+  for (std::size_t w = 1; w < ways_.size(); ++w) {
+    replace(a, ways_[w], bounds);
+    result.push_back(counted(ways_[w], bounds++));
   }
-  return result;
-}
-
-std::vector<std::pair<std::size_t, WayCounts>> WayBuilder::taken_back() const {
-  std::vector<std::pair<std::size_t, WayCounts>> result;
-  for (const Exit& exit : exits_) {
-    const Block& block = blocks_.at(exit.block);
-    WayCounts counts = between(block, exit.after_branch, ways_[block.way].size());
-    if (!counts.empty()) result.emplace_back(exit.number, std::move(counts));
+  for (const Edge& edge : edges_) {
+    if (edge.side) emit(a, edge, labels, result);
   }
   return result;
 }

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "emulator/compiled/assembler.hpp"
@@ -16,30 +15,37 @@
 
 namespace tilescope::emulator::compiled {
 
-/// Blocks by their counter, and branches that all lanes take by their number.
-struct WayCounts {
-  std::vector<std::uint32_t> blocks;
-  std::vector<std::uint32_t> branches;
-  bool empty() const { return blocks.empty() && branches.empty(); }
-  /// Adds `times` runs of a whole warp; negative ones as numbers that wrap around.
-  void add_to(BlockCounter* counters, std::uint64_t* lanes_on, std::uint64_t times) const;
-};
-
+/// The blocks of a way by their counters, and the branches between them that all lanes take by
+/// their numbers, both in order.
 struct CountedWay {
   std::uint32_t number = 0;  ///< of the AccessBounds whose `begin` counts it
-  WayCounts counts;
+  std::vector<std::uint32_t> blocks;
+  std::vector<std::uint32_t> branches;
 };
+
+/// What is left of a way: its blocks and branches from these on.
+struct WayRest {
+  std::uint32_t way = 0;  ///< among those of the region, from 1 on; 0: nothing is left
+  std::uint32_t block = 0, branch = 0;
+};
+
+/// Adds `times` runs of a whole warp; negative ones as numbers that wrap around.
+void count_rest(const CountedWay& way, const WayRest& rest, BlockCounter* counters,
+                std::uint64_t* lanes_on, std::uint64_t times);
 
 class WayBuilder {
  public:
-  /// `counters`: how often blocks have run so far.
-  explicit WayBuilder(const BlockCounter* counters) : counters_(counters) {}
+  /// For a function of so many blocks. `counters`: how often they have run so far.
+  WayBuilder(std::size_t blocks, const BlockCounter* counters)
+      : counters_(counters), blocks_(blocks) {}
 
+  static constexpr std::size_t kNoEdge = ~std::size_t{0};
   struct Edge {
     std::uint32_t from = 0, to = 0;  ///< kNone: the way ends
     bool after_branch = false;       ///< the branch, which all lanes take, has been counted
     std::optional<Label> side = {};  ///< the jump's target, to be bound; nothing: the main way
     Label back = {0};                ///< where a way that ends goes on
+    std::size_t next_in = kNoEdge;   ///< the next one that leads to the same block
   };
   /// Code that counts the block `b`.
   void count(Assembler& a, std::uint32_t b, std::uint32_t counter);
@@ -60,8 +66,14 @@ class WayBuilder {
   /// AccessBounds; `labels`: of the blocks.
   std::vector<CountedWay> finish(Assembler& a, const std::map<std::uint32_t, Label>& labels,
                                  std::uint32_t& bounds);
-  /// Then, in the order of add_exit: what is to be taken back.
-  std::vector<std::pair<std::size_t, WayCounts>> taken_back() const;
+  struct Exit {
+    std::size_t number;
+    std::uint32_t block;
+    bool after_branch;
+  };
+  const std::vector<Exit>& exits() const { return exits_; }
+  /// Then: what is to be taken back where code is left.
+  WayRest rest(const Exit& exit) const;
 
  private:
   struct Block {
@@ -70,36 +82,33 @@ class WayBuilder {
     bool exists = false, entered = false, stops = false;
     std::uint32_t mains_in = 0, mains_out = 0;
     std::size_t main_in = 0, main = 0;  ///< its edges of the main way
-    std::size_t way = 0;                ///< 0: none
-    std::size_t position = 0;
+    std::size_t in = kNoEdge;           ///< the first edge that leads to it
+    std::uint32_t way = 0;              ///< from 1 on; 0: none
+    std::uint32_t position = 0;
+    std::uint32_t branches = 0;                ///< of its way, before its own
     std::optional<std::uint32_t> branch = {};  ///< counted by its way, on the main edge
   };
   struct Branch {
     std::uint32_t block, id;
     std::size_t begin, end;
   };
-  struct Exit {
-    std::size_t number;
-    std::uint32_t block;
-    bool after_branch;
-  };
   void count_edges();
   bool goes_on(std::uint32_t b) const;
   void walk(std::uint32_t first);
   bool may_follow(std::uint32_t b, std::size_t begin, const std::vector<std::uint32_t>& path) const;
   void add_way(const std::vector<std::uint32_t>& blocks);
-  WayCounts between(const Block& from, bool after_branch, std::size_t end) const;
+  WayRest behind(const Block& from, bool after_branch) const;
   void choose_branches(Assembler& a);
-  CountedWay replace(Assembler& a, const std::vector<std::uint32_t>& way, std::uint32_t number);
-  void emit(Assembler& a, const Edge& edge, const std::map<std::uint32_t, Label>& labels);
-  static void take_back(Assembler& a, const WayCounts& counts);
+  CountedWay counted(const std::vector<std::uint32_t>& way, std::uint32_t number);
+  void replace(Assembler& a, const std::vector<std::uint32_t>& way, std::uint32_t number) const;
+  void emit(Assembler& a, const Edge& edge, const std::map<std::uint32_t, Label>& labels,
+            const std::vector<CountedWay>& ways) const;
 
   const BlockCounter* counters_;
-  std::map<std::uint32_t, Block> blocks_;
+  std::vector<Block> blocks_;
   std::vector<Edge> edges_;
   std::vector<Branch> branches_;
   std::vector<Exit> exits_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> from_;  ///< by block: where edges come from
   std::vector<std::vector<std::uint32_t>> ways_{{}};
 };
 

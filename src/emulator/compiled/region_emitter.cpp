@@ -33,7 +33,7 @@ RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWat
       watch_(watch),
       program_numbers_(numbers),
       segments_(plan, rules_, numbers_),
-      ways_(counters) {
+      ways_(plan.blocks().size(), counters) {
   numbers_.first_temporary = static_cast<int>(plan.registers().size());
   numbers_.bounds = numbers.bounds;
   code_.exits.push_back({});
@@ -56,12 +56,13 @@ RegionCode RegionEmitter::emit() {
   }
   behind_blocks_ = true;
   for (std::size_t i = 0; i < later_.size(); ++i) {
-    const std::function<void()> what = std::move(later_[i]);  // it may add others
-    what();
+    const Later later = std::move(later_[i]);  // it may add others
+    current_ = later.block;
+    later.what();
   }
   code_.ways = ways_.finish(a_, blocks_, numbers_.bounds);
-  for (auto& [number, counts] : ways_.taken_back()) {
-    code_.exits[number].taken_back = std::move(counts);
+  for (const WayBuilder::Exit& exit : ways_.exits()) {
+    code_.exits[exit.number].taken_back = ways_.rest(exit);
   }
   if (has_rounds_) enter_rounds();
   leave();

@@ -39,7 +39,7 @@ struct RegionExit {
   std::size_t settle = 0;
   /// The barrier, where it is known and takes all threads of the block, for `waits`.
   std::optional<std::uint8_t> barrier = std::nullopt;
-  WayCounts taken_back = {};  ///< that have been counted and will not run
+  WayRest taken_back = {};  ///< what has been counted and does not run
 };
 
 struct RegionCode {
@@ -151,12 +151,7 @@ class RegionEmitter {
   void settle(const Numbers& numbers);
   void keep(const Numbers& numbers);
   /// Code that lies behind the blocks.
-  void later(std::function<void()> what) {
-    later_.push_back([this, b = current_, what = std::move(what)] {
-      current_ = b;
-      what();
-    });
-  }
+  void later(std::function<void()> what) { later_.push_back({current_, std::move(what)}); }
 
   const FunctionPlan& plan_;
   Region& region_;
@@ -181,7 +176,11 @@ class RegionEmitter {
     Label at, inner, settle;
   };
   std::vector<Entry> entries_;  ///< where warps go on that have waited
-  std::vector<std::function<void()>> later_;
+  struct Later {
+    std::uint32_t block;  ///< current_
+    std::function<void()> what;
+  };
+  std::vector<Later> later_;
 };
 
 }  // namespace tilescope::emulator::compiled

@@ -217,7 +217,7 @@ void TurnRounds::run_block(Block& block) {
     do {
       const std::uint64_t exit = region_->entry(region_->rounds_entry)(&state_);
       if (exit == 0) continue;
-      take_back(state_, rounds.current->region->exits[exit]);
+      take_back(state_, *rounds.current->region, exit);
       if (!end_warp(block, exit)) result_.exit = exit;
     } while (result_.exit == 0 && rounds.ready != 0 && !block.launch().stopped());
     result_.instructions += rounds.steps;

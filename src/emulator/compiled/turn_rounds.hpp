@@ -16,10 +16,11 @@
 namespace tilescope::emulator::compiled {
 
 /// Code has been left by this exit: what it has counted beyond it does not run.
-inline void take_back(const CompiledState& state, const CompiledRegion::Exit& exit) {
-  if (!exit.taken_back.empty()) {
-    exit.taken_back.add_to(state.counters, state.lanes_on, ~std::uint64_t{0});
-  }
+inline void take_back(const CompiledState& state, const CompiledRegion& region,
+                      std::uint64_t exit) {
+  const WayRest& rest = region.exits[exit].taken_back;
+  if (rest.way == 0) return;
+  count_rest(region.ways[rest.way - 1], rest, state.counters, state.lanes_on, ~std::uint64_t{0});
 }
 
 class TurnRounds {
