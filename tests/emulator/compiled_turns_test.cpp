@@ -404,6 +404,29 @@ TEST(CompiledSigns, AreThoseOfEachLane) {
   expect_as_interpreted(kSigns);
 }
 
+/// In every fourth block lanes of the first warp part twice, so that it leaves compiled code before
+/// the others begin, which must know what block they are of.
+constexpr std::string_view kLeavesEarly = R"(  and.b32 %r6, %r2, 3;
+  setp.ne.u32 %p1, %r6, 3;
+  @%p1 bra meet;
+  setp.gt.u32 %p2, %r1, 20;
+  @%p2 bra meet;
+  setp.gt.u32 %p3, %r1, 10;
+  @%p3 bra inner;
+  add.u32 %r6, %r6, 1;
+inner:
+  add.u32 %r6, %r6, %r1;
+meet:
+  bar.sync 0;
+  st.global.u32 [%rd3], %r6;
+  ret;
+}
+)";
+
+TEST(CompiledBlocks, FollowOneThatAWarpHasLeft) {
+  expect_as_interpreted(kLeavesEarly);
+}
+
 std::string name_of(const ::testing::TestParamInfo<Barriers>& info) {
   constexpr std::string_view kNames[] = {
       "Loop",        "LanesPartInALoop",        "Straight",   "LanesPart",
