@@ -21,14 +21,7 @@ const std::vector<MatmulShape> known_shapes{
     {4095, 4097, 4099}, {712, 1856, 3784},  {6024, 2640, 40}};
 
 double model_alone(const GemmProblem& problem, const TensorTile& tile) {
-  const GemmProblem tiled = problem_of(tile, problem);
-  return expected_time(tiled, tile, layout_of(tiled, tile), hopper().sm_count).cycles;
-}
-
-TileFeatures features_of_tile(const GemmProblem& problem, const TensorTile& tile) {
-  const GemmProblem tiled = problem_of(tile, problem);
-  const TileLayout layout = layout_of(tiled, tile);
-  return features_of(tiled, tile, layout, expected_time(tiled, tile, layout, hopper().sm_count));
+  return timed_features(problem, tile, hopper().sm_count).cycles;
 }
 
 TEST(TileNetwork, HasAFactorForEveryTileOfAKnownProduct) {
@@ -37,7 +30,7 @@ TEST(TileNetwork, HasAFactorForEveryTileOfAKnownProduct) {
     for (const auto& [tile, cycles] : timed_tensor_tiles(problem, hopper())) {
       if (!is_known_to_network(problem, tile)) continue;
       SCOPED_TRACE(text_of(tile));
-      const TileFeatures features = features_of_tile(problem, tile);
+      const TileFeatures features = timed_features(problem, tile, hopper().sm_count).features;
       for (std::size_t i = 0; i < tile_features; ++i) EXPECT_TRUE(std::isfinite(features[i])) << i;
       const double factor = measured_over_expected(features);
       EXPECT_GE(factor, 0.8);
@@ -46,7 +39,7 @@ TEST(TileNetwork, HasAFactorForEveryTileOfAKnownProduct) {
   }
 }
 
-// What was never measured is not judged.
+// It judges nothing that was never measured.
 TEST(TileNetwork, KnowsProductsLikeThoseItWasTrainedOn) {
   const TensorTile tile, panel{.panel = 4};
   EXPECT_TRUE(is_known_to_network(tensor_product(64, 16384, 16), tile));

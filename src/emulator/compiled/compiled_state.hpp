@@ -85,7 +85,7 @@ struct CompiledState {
   std::uint32_t taken = 0;
   std::uint64_t mask = 0;
   Rounds rounds;
-  /// Of the block that has rounds, as LaunchState::block_numbers.
+  /// The numbers of LaunchState::block_numbers, for the block that has rounds.
   std::array<std::uint64_t, kBlockNumbers> block_numbers{};
   // Where observers take accesses added up:
   SumEntry* sums = nullptr;

@@ -36,7 +36,7 @@ void WayBuilder::count(Assembler& a, std::uint32_t b, std::uint32_t counter) {
 bool WayBuilder::may_follow(std::uint32_t b, std::size_t begin,
                             const std::vector<std::uint32_t>& path) const {
   const auto runs = [&](std::uint32_t of) { return counters_[blocks_.at(of).counter].executed; };
-  // What is taken back often is better not counted.
+  // A count that is often taken back costs more than it saves.
   if (4 * runs(b) < 3 * runs(path[begin])) return false;
   for (std::size_t i = blocks_[b].in; i != kNoEdge; i = edges_[i].next_in) {
     const std::uint32_t other = edges_[i].from;
@@ -75,7 +75,7 @@ void WayBuilder::add_way(const std::vector<std::uint32_t>& blocks) {
   ways_.push_back(blocks);
 }
 
-/// What the way of a block counts behind it.
+/// The rest of a block's way: all that it counts behind the block.
 WayRest WayBuilder::behind(const Block& from, bool after_branch) const {
   const bool has_branch = from.branch && after_branch;
   return {from.way, from.position + 1, from.branches + (has_branch ? 1 : 0)};

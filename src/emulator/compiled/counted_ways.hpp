@@ -23,7 +23,7 @@ struct CountedWay {
   std::vector<std::uint32_t> branches;
 };
 
-/// What is left of a way: its blocks and branches from these on.
+/// The rest of a way: its blocks and branches from these on.
 struct WayRest {
   std::uint32_t way = 0;  ///< among those of the region, from 1 on; 0: nothing is left
   std::uint32_t block = 0, branch = 0;

@@ -149,11 +149,8 @@ std::vector<double> tensor_tiles_plan_features(const GemmProblem& problem,
   const TensorTile tile =
       plan_called(plan, "tensor_tiles", tensor_tile_candidates(problem, device));
   if (!is_known_to_network(problem, tile)) return {};
-  const GemmProblem tiled = problem_of(tile, problem);
-  const TileLayout layout = layout_of(tiled, tile);
-  const TileTime time = expected_time(tiled, tile, layout, device.sm_count);
-  const TileFeatures features = features_of(tiled, tile, layout, time);
-  std::vector<double> all{time.cycles};
+  const auto [cycles, features] = timed_features(problem, tile, device.sm_count);
+  std::vector<double> all{cycles};
   all.insert(all.end(), features.begin(), features.end());
   return all;
 }

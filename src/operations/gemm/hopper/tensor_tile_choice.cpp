@@ -212,10 +212,7 @@ void rank_again(std::vector<TimedTensorTile>& sorted, const GemmProblem& problem
     if (times > times_ranked) break;
     last = end->cycles;
     if (!is_known_to_network(problem, end->tile)) continue;
-    const GemmProblem tiled = problem_of(end->tile, problem);
-    const TileLayout layout = layout_of(tiled, end->tile);
-    const TileTime time = expected_time(tiled, end->tile, layout, sm_count);
-    end->cycles *= measured_over_expected(features_of(tiled, end->tile, layout, time));
+    end->cycles *= measured_over_expected(timed_features(problem, end->tile, sm_count).features);
   }
   if (end == sorted.begin()) return;
   std::stable_sort(sorted.begin(), end, is_faster);

@@ -4,8 +4,9 @@
 #include <cmath>
 
 namespace tilescope::operations {
+namespace {
 
-// In the order of the network's numbers.
+// In the order of the network's numbers. Extents and bytes are binary logarithms.
 TileFeatures features_of(const GemmProblem& problem, const TensorTile& tile,
                          const TileLayout& layout, const TileTime& time) {
   const auto m = static_cast<double>(problem.shape.m), n = static_cast<double>(problem.shape.n);
@@ -49,6 +50,15 @@ TileFeatures features_of(const GemmProblem& problem, const TensorTile& tile,
           layout.store == Store::rows ? 1.0 : 0.0,
           layout.a_begins_anywhere ? 1.0 : 0.0,
           (layout.a.repacked ? 1.0 : 0.0) + (layout.b.repacked ? 1.0 : 0.0)};
+}
+
+}  // namespace
+
+TimedFeatures timed_features(const GemmProblem& problem, const TensorTile& tile, int sm_count) {
+  const GemmProblem tiled = problem_of(tile, problem);
+  const TileLayout layout = layout_of(tiled, tile);
+  const TileTime time = expected_time(tiled, tile, layout, sm_count);
+  return {.cycles = time.cycles, .features = features_of(tiled, tile, layout, time)};
 }
 
 bool is_known_to_network(const GemmProblem& problem, const TensorTile& tile) {

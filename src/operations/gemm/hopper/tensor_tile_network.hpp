@@ -1,5 +1,5 @@
-// What measured times say about the tiles that the model of tensor_tile_time.hpp ranks first: a
-// small network, trained by bench/train_tile_network.py.
+// A small network, trained on measured times by bench/train_tile_network.py, that corrects the
+// model of tensor_tile_time.hpp for the tiles which that ranks first.
 #pragma once
 
 #include <array>
@@ -13,10 +13,14 @@ namespace tilescope::operations {
 constexpr std::size_t tile_features = 36;
 using TileFeatures = std::array<double, tile_features>;
 
-/// `problem` as problem_of() makes it for the tile, `time` as expected_time() has it. Extents and
-/// bytes are binary logarithms.
-TileFeatures features_of(const GemmProblem& problem, const TensorTile& tile,
-                         const TileLayout& layout, const TileTime& time);
+/// The cycles that the model alone expects of a tile, with its features.
+struct TimedFeatures {
+  double cycles = 0.0;
+  TileFeatures features;
+};
+
+/// Those of the problem's tile with `sm_count` SMs.
+TimedFeatures timed_features(const GemmProblem& problem, const TensorTile& tile, int sm_count);
 
 /// Whether the network was trained on such tiles and products: of 16-bit matrices.
 bool is_known_to_network(const GemmProblem& problem, const TensorTile& tile);

@@ -7,7 +7,7 @@
 
 namespace tilescope::operations {
 
-/// What the model expects, in cycles of an H200.
+/// Times that the model expects, in cycles of an H200, and their parts.
 struct TileTime {
   double units = 0.0;     ///< parts of C, or of its sums over parts of k, of a tile each
   double blocks = 0.0;    ///< that run at once
