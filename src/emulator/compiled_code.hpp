@@ -3,6 +3,7 @@
 // everything are those of the interpreter.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "emulator/access_watch.hpp"
 #include "emulator/code.hpp"
+#include "emulator/events.hpp"
 
 namespace tilescope::emulator {
 
@@ -31,8 +33,9 @@ struct CompiledExit {
   /// A round of a loop that may wait for others is over, and so is the turn: the warp is to go on
   /// at the block's begin, inside compiled code.
   bool spins = false;
-  /// The block behind whose branch only some lanes have gone on: CompiledPause::taken. kNone: all.
-  std::uint32_t parted_at = kNone;
+  /// The block behind whose branch only some lanes have gone on, and that behind whose branch only
+  /// some of these: CompiledPause::taken. kNone: all.
+  std::array<std::uint32_t, 2> parted_at{kNone, kNone};
   /// Where the warp waits: the barrier, if it is known and takes all threads of the block.
   std::optional<std::uint8_t> barrier = std::nullopt;
 };
@@ -44,7 +47,8 @@ struct CompiledPause {
   const void* region = nullptr;  ///< null: the warp is not inside compiled code
   std::uint64_t exit = 0;        ///< by which it left the region
   std::vector<std::uint64_t> numbers;
-  std::uint32_t taken = 0;  ///< where lanes have parted: those that took the branch
+  /// Where lanes have parted: those that took each branch.
+  std::array<LaneMask, 2> taken{};
 };
 
 /// The end of CompiledThread::run_warps.

@@ -151,8 +151,8 @@ const CompiledExit* Warp::cross_barriers(Worker& worker, const CompiledExit* exi
 /// The lanes of the current path that have left compiled code there, if others have parted from
 /// them inside.
 LaneMask Warp::part_as(const CompiledExit& exit) {
-  if (exit.parted_at != kNone) {
-    branch(paths_[current_].frame->function->blocks[exit.parted_at], pause_.taken);
+  for (std::size_t i = 0; i < exit.parted_at.size() && exit.parted_at[i] != kNone; ++i) {
+    branch(paths_[current_].frame->function->blocks[exit.parted_at[i]], pause_.taken[i]);
   }
   return paths_[current_].mask;
 }

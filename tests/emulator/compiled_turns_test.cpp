@@ -404,8 +404,8 @@ TEST(CompiledSigns, AreThoseOfEachLane) {
   expect_as_interpreted(kSigns);
 }
 
-/// In every fourth block lanes of the first warp part twice, so that it leaves compiled code before
-/// the others begin, which must know what block they are of.
+/// In every fourth block lanes of the first warp part three times, so that it leaves compiled code
+/// before the others begin, which must know what block they are of.
 constexpr std::string_view kLeavesEarly = R"(  and.b32 %r6, %r2, 3;
   setp.ne.u32 %p1, %r6, 3;
   @%p1 bra meet;
@@ -413,7 +413,11 @@ constexpr std::string_view kLeavesEarly = R"(  and.b32 %r6, %r2, 3;
   @%p2 bra meet;
   setp.gt.u32 %p3, %r1, 10;
   @%p3 bra inner;
+  setp.gt.u32 %p1, %r1, 5;
+  @%p1 bra innermost;
   add.u32 %r6, %r6, 1;
+innermost:
+  add.u32 %r6, %r6, 2;
 inner:
   add.u32 %r6, %r6, %r1;
 meet:

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -53,6 +54,21 @@ std::vector<std::uint8_t> pack(const T&... values) {
   (add(values), ...);
   return bytes;
 }
+
+/// Blocks are compiled when they run for the second time, unless the environment says otherwise.
+class CompileSoon {
+ public:
+  CompileSoon() : sets_(std::getenv(kName) == nullptr) {
+    if (sets_) setenv(kName, "2", 1);
+  }
+  ~CompileSoon() {
+    if (sets_) unsetenv(kName);
+  }
+
+ private:
+  static constexpr const char* kName = "TILESCOPE_COMPILE_AFTER";
+  bool sets_;
+};
 
 /// A machine with one module.
 class Bench {

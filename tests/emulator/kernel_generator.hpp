@@ -55,7 +55,7 @@ class KernelGenerator {
   void rare(bool together);
   void shared_sum();
   void branch(int depth);
-  void simple_branch();
+  void simple_branch(int depth = 0);
   void simple_statement();
   std::string guard_of_branch();
   void stores_of_results();

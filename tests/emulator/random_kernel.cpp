@@ -263,7 +263,7 @@ void KernelGenerator::simple_statement() {
 
 /// Only some lanes run a few statements; or those of the other side go another way to the same
 /// place.
-void KernelGenerator::simple_branch() {
+void KernelGenerator::simple_branch(int depth) {
   const int label = labels_++;
   const std::string guard = guard_of_branch();
   const bool turned = chance(25);
@@ -277,7 +277,9 @@ void KernelGenerator::simple_branch() {
   if (chance(15)) {  // many results, where other lanes may have a NaN that no operation gives
     for (int i = 0; i < 2 * kSingles; ++i) real_operation();
   }
-  for (unsigned i = 1 + below(6); i-- > 0;) simple_statement();
+  for (unsigned i = 1 + below(6); i-- > 0;) {
+    depth < 3 && chance(8) ? simple_branch(depth + 1) : simple_statement();
+  }
   if (chance(10)) text_ += fmt::format("  bra.uni T{};\nT{}:\n", label, label);
   for (unsigned i = below(3); i-- > 0;) simple_statement();
   text_ += fmt::format("E{}:\n", label);

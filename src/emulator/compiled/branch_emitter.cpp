@@ -17,9 +17,14 @@ void RegionEmitter::spin(const Passage& way) {
   pause({ExitKind::spins, way.to, 0}, way.to, way.stale);
 }
 
+/// What is known at the begin of the block that the code goes to.
+const std::map<std::uint32_t, KnownFacts>& RegionEmitter::facts_at(std::uint32_t block) const {
+  return masked_ != nullptr && block != masked_->part.join ? masked_->at_begin : region_.at_begin;
+}
+
 /// Whether the facts at the begin of the block hold here too.
 bool RegionEmitter::knows_all_of(std::uint32_t block) const {
-  const auto& entries = region_.at_begin.at(block).entries;
+  const auto& entries = facts_at(block).at(block).entries;
   return std::all_of(entries.begin(), entries.end(), [&](const KnownFacts::Entry& entry) {
     const RegisterFact &wanted = entry.fact, &here = facts_[entry.reg];
     return here.shape == wanted.shape && here.zeros >= wanted.zeros &&
@@ -62,12 +67,11 @@ void RegionEmitter::count_all_on(const Code& code) {
 }
 
 /// The branch of a block that is known to be taken by these lanes.
-void RegionEmitter::branch_of(std::uint32_t b, std::uint32_t takers, const MaskedPart* masked,
-                              const RegisterSet& live) {
+void RegionEmitter::branch_of(std::uint32_t b, LaneMask takers, const RegisterSet& live) {
   const CodeBlock& block = plan_.blocks()[b];
   if (takers != 0 && takers != kAllLanes) {
     a_.mov_constant(rax, takers);
-    return diverge(b, masked, facts_.stale(live));
+    return diverge(b, takers, facts_.stale(live));
   }
   const bool taken = takers != 0;
   if (taken) {
@@ -81,15 +85,34 @@ void RegionEmitter::branch_of(std::uint32_t b, std::uint32_t takers, const Maske
   after_branch_ = false;
 }
 
-/// rax: the lanes that take the branch of the block, neither all nor none. `stale`: before it.
-void RegionEmitter::diverge(std::uint32_t b, const MaskedPart* masked, const Numbers& stale) {
+/// The part that some lanes run behind the branch of the block; null: code is left where they part.
+/// Lanes that have parted already may do so once more, but for a part inside the part.
+const MaskedPart* RegionEmitter::part_behind(std::uint32_t b) const {
+  const auto found = region_.masked_parts.find(b);
+  if (found == region_.masked_parts.end()) return nullptr;
+  const MaskedPart& part = found->second;
+  if (masked_ == nullptr) return &part;
+  const std::vector<std::uint32_t>& outer = masked_->part.blocks;
+  const auto is_inside = [&](std::uint32_t block) {
+    return std::binary_search(outer.begin(), outer.end(), block);
+  };
+  if (masked_->outer != nullptr || part.loop || part.is_copy || part.ends ||
+      (part.join != masked_->part.join && !is_inside(part.join)) ||
+      !std::all_of(part.blocks.begin(), part.blocks.end(), is_inside)) {
+    return nullptr;
+  }
+  return &part;
+}
+
+/// rax: the lanes that take the branch of the block, of those that run, neither all nor none;
+/// `takers`: the same where they are known. `stale`: before it.
+void RegionEmitter::diverge(std::uint32_t b, std::optional<LaneMask> takers, const Numbers& stale) {
   const Label interpreted = a_.label();
-  if (masked != nullptr) {
+  if (const MaskedPart* const part = part_behind(b)) {
     // Nobody has a turn before the lanes meet again.
-    a_.compare_constant(kTurn, masked->instructions, 8);
+    a_.compare_constant(kTurn, part->instructions, 8);
     a_.jump(Condition::less, interpreted);
-    part_lanes(*masked);
-    masked_part(*masked);
+    masked_part(*part, takers);
   }
   a_.bind(interpreted);
   exit({ExitKind::inside, b, plan_.blocks()[b].body_end}, stale);
@@ -99,10 +122,8 @@ void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
   const CodeBlock& block = plan_.blocks()[b];
   const Code& code = plan_.function().code[block.body_end];
   if (code.guard == kNone) return go(b, passage(block.target), true);
-  const auto part = region_.masked_parts.find(b);
-  const MaskedPart* const masked = part != region_.masked_parts.end() ? &part->second : nullptr;
-  if (const std::optional<std::uint32_t> takers = known_takers(plan_, rules_, facts_, b)) {
-    return branch_of(b, *takers, masked, live);
+  if (const std::optional<LaneMask> takers = known_takers(plan_, rules_, facts_, b)) {
+    return branch_of(b, *takers, live);
   }
   const std::uint32_t guard = plan_.registers().find(code.guard);
   const Label taken = a_.label();
@@ -121,10 +142,10 @@ void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
     const Label divergent = a_.label();
     a_.test(rax, rax, 4);
     a_.jump(Condition::not_equal, divergent);
-    later([this, divergent, b, masked, facts = facts_.known(live), stale = facts_.stale(live)] {
+    later([this, divergent, b, facts = facts_.known(live), stale = facts_.stale(live)] {
       a_.bind(divergent);
       facts_.assign(facts);
-      diverge(b, masked, stale);
+      diverge(b, std::nullopt, stale);
     });
   }
   if (block.spin && !spins_inside) return go(b, passage(block.next), false);
@@ -139,9 +160,9 @@ void RegionEmitter::branch(std::uint32_t b, const RegisterSet& live) {
 
 RegionEmitter::Passage RegionEmitter::passage(std::uint32_t to) const {
   Passage result{to, facts_.stale(plan_.live_at_begin(to)), {}, {}};
-  result.inside = region_.at_begin.contains(to) && knows_all_of(to);
+  result.inside = facts_at(to).contains(to) && knows_all_of(to);
   if (!result.inside) return result;
-  const std::vector<KnownFacts::Entry>& known = region_.at_begin.at(to).entries;
+  const std::vector<KnownFacts::Entry>& known = facts_at(to).at(to).entries;
   for (const KnownFacts::Entry& entry : known) {
     const RegisterFact& here = facts_[entry.reg];
     if (here.known && !entry.fact.known) result.only_here.push_back(kept_number(entry.reg, here));
@@ -179,13 +200,15 @@ void RegionEmitter::go(std::uint32_t from, const Passage& way, bool taken) {
 /// if its branch has a masked part.
 void RegionEmitter::parted(std::uint32_t b, std::uint32_t from, const KnownFacts& before,
                            const Numbers& stale) {
-  if (masked_ != nullptr || !region_.masked_parts.contains(b)) {
-    return exit({ExitKind::inside, b, from}, stale);
-  }
+  if (part_behind(b) == nullptr) return exit({ExitKind::inside, b, from}, stale);
   facts_.assign(before);
   rules_.let_part(true);
   body(b, from);
-  branch(b, plan_.live_in_block(b).back());
+  if (masked_ != nullptr) {
+    end_masked_block(b);
+  } else {
+    branch(b, plan_.live_in_block(b).back());
+  }
   rules_.let_part(false);
 }
 

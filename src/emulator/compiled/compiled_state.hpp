@@ -81,9 +81,11 @@ struct CompiledState {
   Worker* worker = nullptr;
   std::uint32_t alone = 0;  ///< 1: no other host thread runs blocks of the launch
   /// Where only some lanes run a part: those that take the branch before it, and those that run it.
-  /// Wider than a mask, as code reads a word from any byte of it.
-  std::uint32_t taken = 0;
+  /// Wider than a mask, as code reads a word from any byte of it. Where some of these have parted
+  /// from the others once more: those that took that branch, and all that ran before.
+  std::array<LaneMask, 2> taken{};
   std::uint64_t mask = 0;
+  std::uint64_t outer_mask = 0;
   Rounds rounds;
   /// The numbers of LaunchState::block_numbers, for the block that has rounds.
   std::array<std::uint64_t, kBlockNumbers> block_numbers{};

@@ -74,9 +74,10 @@ std::int64_t ShapeTable::difference(ShapeNumber a, int lane, unsigned bytes) con
                     : std::int64_t{static_cast<std::int32_t>(value)};
 }
 
-ShapeExtent ShapeTable::extent(ShapeNumber a, unsigned bytes) const {
+ShapeExtent ShapeTable::extent(ShapeNumber a, unsigned bytes, std::uint32_t lanes) const {
   ShapeExtent result;
   for (int lane = 0; lane < 32; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
     const std::int64_t d = difference(a, lane, bytes);
     result.low = std::min(result.low, d);
     result.high = std::max(result.high, d);

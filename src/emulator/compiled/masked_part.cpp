@@ -19,12 +19,13 @@ std::uint32_t only_next(const FunctionPlan& plan, std::uint32_t b) {
 }
 
 /// The blocks from `first` to the one before `end` lead to each other, forward, or to `join`,
-/// however lanes go; the last one may be that of the part's branch.
+/// however lanes go; the last one may be that of the part's branch, or a copy of it.
 bool is_closed(const FunctionPlan& plan, const MaskedPart& part, std::uint32_t first,
                std::uint32_t end) {
   for (std::uint32_t b = first; b < end; ++b) {
     const CodeBlock& block = plan.blocks()[b];
     if (part.loop && b == part.branch) continue;
+    if (part.is_copy && b + 1 == end) continue;
     if (block.end != BlockEnd::fall_through && block.end != BlockEnd::branch) return false;
     for (const std::uint32_t next : plan.successors(b)) {
       if (next != part.join && (next <= b || next >= end)) return false;
@@ -42,7 +43,8 @@ std::optional<MaskedPart> begin_of_part(const FunctionPlan& plan, std::uint32_t 
   }
   const RegisterSet none(plan.registers().size());
   MaskedPart part{.branch = b, .join = block.reconverge, .written = none, .kept = none};
-  part.loop = block.backward;
+  part.loop = block.backward && block.target <= b;
+  part.is_copy = block.backward && !part.loop;
   if (block.reconverge != kNone) {
     part.if_taken = block.next == block.reconverge;
     if (!part.if_taken && block.target != block.reconverge) return std::nullopt;
@@ -55,30 +57,42 @@ std::optional<MaskedPart> begin_of_part(const FunctionPlan& plan, std::uint32_t 
   return part;
 }
 
+/// One past the last block of a part that begins with block `first`.
+std::uint32_t end_of_part(const FunctionPlan& plan, const MaskedPart& part, std::uint32_t first) {
+  if (part.loop) return part.branch + 1;
+  if (!part.if_taken) return part.join;
+  const auto blocks = static_cast<std::uint32_t>(plan.blocks().size());
+  std::uint32_t end = first;
+  if (part.is_copy) {
+    while (end < blocks && plan.origin(end++) != plan.origin(part.branch)) {
+    }
+    return end;
+  }
+  // The side that is taken lies behind the branch, up to the first block that leads to the join.
+  while (end < blocks && only_next(plan, end++) != part.join) {
+  }
+  return end;
+}
+
 }  // namespace
 
 std::optional<MaskedPart> find_masked_part(const FunctionPlan& plan, std::uint32_t b) {
-  const std::uint32_t origin = plan.origin(b);
-  // Lanes that go on behind the copy of a round go round the loop itself.
-  if (origin != b && plan.blocks()[b].backward) return find_masked_part(plan, origin);
+  const std::uint32_t origin = plan.origin(b), target = plan.blocks()[b].target;
+  // Lanes that go on behind the copy of a round go round the loop itself, if no copy follows.
+  if (origin != b && plan.blocks()[b].backward && plan.origin(target) == target) {
+    return find_masked_part(plan, origin);
+  }
   std::optional<MaskedPart> part = begin_of_part(plan, b);
   if (!part) return std::nullopt;
   const auto& blocks = plan.blocks();
   const std::uint32_t first = part->if_taken ? blocks[b].target : blocks[b].next;
-  if (part->loop && (!part->if_taken || part->ends)) return std::nullopt;
-  // The side that is taken lies behind the branch, up to the first block that leads to the join.
-  std::uint32_t end = part->loop ? b + 1 : part->join;
-  if (part->if_taken && !part->loop) {
-    for (end = first; end < blocks.size() && only_next(plan, end++) != part->join;) {
-    }
-  }
+  if ((part->loop || part->is_copy) && (!part->if_taken || part->ends)) return std::nullopt;
+  const std::uint32_t end = end_of_part(plan, *part, first);
   if (first >= end || !is_closed(plan, *part, first, end)) return std::nullopt;
   for (std::uint32_t at = first; at < end; ++at) {
     part->blocks.push_back(at);
     part->instructions += static_cast<std::int32_t>(blocks[at].size);
     if (part->instructions > kMostInstructions) return std::nullopt;
-    part->has_ways = part->has_ways || part->loop || only_next(plan, at) == kNone ||
-                     (only_next(plan, at) != at + 1 && at + 1 != end);
     for (std::uint32_t i = blocks[at].begin; i < blocks[at].body_end; ++i) {
       for (const std::uint32_t reg : plan.operation(i).out) part->written.insert(reg);
     }

@@ -16,7 +16,8 @@ struct MaskedPart {
   bool ends = false;         ///< the join does nothing but leave the kernel
   bool if_taken = false;     ///< the lanes that take the branch run the blocks, not the others
   bool loop = false;         ///< the branch leads back, and is the end of the last block too
-  bool has_ways = false;     ///< lanes may go on to more than one block behind some block
+  /// It is the copy of a loop's round: lanes that go round once more leave it at its end.
+  bool is_copy = false;
   std::vector<std::uint32_t> blocks;  ///< in ascending order, the first is where lanes begin
   /// The most warp instructions until the lanes meet, or the first of them leave; 0 for a loop.
   std::int32_t instructions = 0;
@@ -25,7 +26,8 @@ struct MaskedPart {
 };
 
 /// The part behind the branch of block `b`: the body of an `if` without `else`, or further rounds
-/// of a loop, without anything that may wait and other loops. Nothing: there is none.
+/// of a loop, or the copy of one round, without anything that may wait and other loops. Nothing:
+/// there is none.
 std::optional<MaskedPart> find_masked_part(const FunctionPlan& plan, std::uint32_t b);
 
 }  // namespace tilescope::emulator::compiled

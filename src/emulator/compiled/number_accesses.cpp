@@ -17,7 +17,7 @@ constexpr std::size_t kMostFetchedAhead = 8;   // cache lines, or a few more
 }  // namespace
 
 GroupExtent extent_of(const AccessGroup& group, const ShapeTable& shapes) {
-  const ShapeExtent extent = shapes.extent(group.shape, group.address_bytes);
+  const ShapeExtent extent = shapes.extent(group.shape, group.address_bytes, group.lanes);
   return {extent.low, group.highest - group.lowest + extent.high + group.bytes};
 }
 
@@ -118,6 +118,7 @@ void NumberEmitter::fetch_ahead(const AccessGroup& group) {
   const std::int64_t span = group.highest - group.lowest + group.bytes;
   std::vector<std::int64_t> lanes;
   for (int lane = 0; lane < 32; ++lane) {
+    if ((group.lanes >> lane & 1) == 0) continue;
     lanes.push_back(shapes_.difference(group.shape, lane, group.address_bytes));
   }
   std::sort(lanes.begin(), lanes.end());

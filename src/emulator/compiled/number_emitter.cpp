@@ -192,7 +192,7 @@ void NumberEmitter::multiply(std::uint64_t value, unsigned width) {
 /// The lanes of a register with the number rax and this shape of 32 bits lie in one interval.
 void NumberEmitter::check_no_wrap(ShapeNumber shape, bool is_signed) {
   if (shape == kUniform) return;
-  const ShapeExtent extent = shapes_.extent(shape, 4);
+  const ShapeExtent extent = lane_extent(shape, 4);
   for (const std::int64_t end : {extent.low, extent.high}) {
     if (end == 0) continue;
     a_.mov(rcx, rax, 8);
@@ -233,7 +233,7 @@ void NumberEmitter::wide_product(const Item& item) {
 
 /// As FactRules::spreads_sign: 0, if no lane is negative.
 void NumberEmitter::no_sign(const Item& item) {
-  const ShapeExtent extent = shapes_.extent(item.in_shapes[0], 4);
+  const ShapeExtent extent = lane_extent(item.in_shapes[0], 4);
   load(rax, item, 0);
   a_.sign_extend_32(rax, rax);
   for (const std::int64_t end : {extent.low, extent.high}) {
@@ -325,7 +325,7 @@ void NumberEmitter::compare_extremes(const Item& item) {
   const Operation& operation = *item.operation;
   const unsigned width = operation.width;
   const std::size_t shaped = item.in_shapes[0] == kUniform ? 1 : 0;
-  const ShapeExtent extent = shapes_.extent(item.in_shapes[shaped], width);
+  const ShapeExtent extent = lane_extent(item.in_shapes[shaped], width);
   load(rdx, item, 1 - shaped);
   load(rax, item, shaped);
   const auto extreme = [&](Gpr to, std::int64_t difference) {
@@ -361,7 +361,7 @@ void NumberEmitter::check_signs(const Item& item) {
   const unsigned width = item.operation->width;
   for (const std::size_t i : {0, 1}) {
     if (item.in_shapes[i] == kUniform) continue;
-    const ShapeExtent extent = shapes_.extent(item.in_shapes[i], width);
+    const ShapeExtent extent = lane_extent(item.in_shapes[i], width);
     load(rax, item, i);
     a_.address(rcx, at(rax, extent.low));
     a_.address(rdx, at(rax, extent.high));

@@ -68,6 +68,9 @@ class NumberEmitter {
   Place bound(const AccessGroup& group, std::size_t offset) const;
   void load_memory(const Item& item);
   unsigned bytes(const Item& item, std::size_t i) const;
+  ShapeExtent lane_extent(ShapeNumber shape, unsigned bytes) const {
+    return shapes_.extent(shape, bytes, segment_.lanes);
+  }
 
   struct Miss {
     const AccessGroup* group;

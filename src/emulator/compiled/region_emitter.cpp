@@ -117,9 +117,10 @@ void RegionEmitter::body(std::uint32_t b, std::uint32_t from) {
     const Numbers before = mentioned(operation);
     const bool neighbours = names_neighbours(operation);
     KnownFacts known;
-    if (region_.masked_parts.contains(b)) known = facts_.known(*here);
+    if (part_behind(b) != nullptr) known = facts_.known(*here);
     Segment next = segments_.next(facts_, i, block.body_end, here,
-                                  masked_ == nullptr && watch_ != AccessWatch::each);
+                                  masked_ == nullptr && watch_ != AccessWatch::each,
+                                  masked_ != nullptr ? masked_->lanes : kAllLanes);
     i = next.end;
     if (next.is_call()) {
       if (watch_ == AccessWatch::nothing && LaneAccessEmitter::takes(plan_, operation)) {
@@ -168,7 +169,7 @@ void RegionEmitter::segment(Segment&& segment, std::uint32_t b, KnownFacts&& bef
                       code_.announced);
     announcer->emit_loads();
   }
-  StripEmitter(a_, plan_, region_.shapes, *kept, masked_ != nullptr ? &masked_->kept : nullptr)
+  StripEmitter(a_, plan_, region_.shapes, *kept, masked_ != nullptr ? &masked_->part.kept : nullptr)
       .emit();
   StoreEmitter(a_, plan_, region_.shapes, *kept, announcer ? &*announcer : nullptr,
                masked_ != nullptr)
@@ -269,7 +270,10 @@ void RegionEmitter::exit(const RegionExit& how, const Numbers& stale) {
   code_.exits.push_back(how);
   code_.exits.back().block = plan_.origin(how.block);
   if (masked_ != nullptr && how.kind != ExitKind::ends) {
-    code_.exits.back().parted_at = plan_.origin(masked_->branch);
+    std::size_t depth = masked_->outer != nullptr ? 1 : 0;
+    for (const MaskedCode* code = masked_; code != nullptr; code = code->outer) {
+      code_.exits.back().parted_at[depth--] = plan_.origin(code->part.branch);
+    }
   }
   a_.jump(return_);
 }

@@ -1,7 +1,9 @@
 // Machine code of a region: the tests of its assumptions, its blocks, and its exits.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -31,8 +33,8 @@ struct RegionExit {
   ExitKind kind = ExitKind::refused;
   std::uint32_t block = 0;
   std::uint32_t index = 0;  ///< in CodeFunction::code, for `inside`
-  /// The block behind whose branch only some lanes run (MaskedPart::branch); kNone: all do.
-  std::uint32_t parted_at = kNone;
+  /// CompiledExit::parted_at
+  std::array<std::uint32_t, 2> parted_at{kNone, kNone};
   std::size_t entry = 0;  ///< offset in the code, for `waits` and `spins`
   std::size_t inner = 0;  ///< the same for code that runs already
   /// The same, for `spins`: writes the registers to the frame, and leaves by the exit.
@@ -90,6 +92,14 @@ class RegionEmitter {
     Numbers only_here;       ///< known numbers, not only of those, that the block does not know
     bool inside = false;     ///< the block is in the region, and all that it knows holds here
   };
+  /// Blocks that are made for those lanes only that run a part.
+  struct MaskedCode {
+    MaskedPart part;
+    LaneMask lanes = kAllLanes;         ///< no others run it
+    const MaskedCode* outer = nullptr;  ///< the lanes have parted from those that run this one
+    std::map<std::uint32_t, Label> labels{};         ///< by block
+    std::map<std::uint32_t, KnownFacts> at_begin{};  ///< of the blocks that lanes reach
+  };
   void begin();
   void enter();
   void jump_unless_zero(int vector, Label to);
@@ -102,18 +112,24 @@ class RegionEmitter {
   void begin_block(const CodeBlock& block);
   void body(std::uint32_t b, std::uint32_t from);
   void parted(std::uint32_t b, std::uint32_t from, const KnownFacts& before, const Numbers& stale);
+  const MaskedPart* part_behind(std::uint32_t b) const;
   void part_lanes(const MaskedPart& part);
+  void settle_before(const MaskedPart& part);
   void count_on(const Code& code);
   void count_all_on(const Code& code);
-  void announce_parting_of(const Code& code);
-  void masked_part(const MaskedPart& part);
-  void end_masked_block(const MaskedPart& part, std::uint32_t b,
-                        const std::map<std::uint32_t, Label>& labels);
-  void next_masked_round(const MaskedPart& part, const std::map<std::uint32_t, Label>& labels);
-  void go_masked(const MaskedPart& part, std::uint32_t to,
-                 const std::map<std::uint32_t, Label>& labels);
-  void begin_masked(const MaskedPart* part);
-  bool is_kept(std::uint32_t reg) const { return masked_ != nullptr && masked_->kept.has(reg); }
+  void announce_parting_of(const Code& code, Place taken);
+  MaskedCode& new_masked(const MaskedPart& part, std::optional<LaneMask> takers);
+  void masked_part(const MaskedPart& part, std::optional<LaneMask> takers);
+  void end_masked_block(std::uint32_t b);
+  void masked_branch(std::uint32_t b, std::optional<LaneMask> takers);
+  void next_masked_round();
+  void go_masked(std::uint32_t to);
+  void end_of_part();
+  void end_of_kernel();
+  void begin_masked(const MaskedCode* code);
+  bool is_kept(std::uint32_t reg) const {
+    return masked_ != nullptr && masked_->part.kept.has(reg);
+  }
   bool may_wait_in_loop(std::uint32_t b) const;
   void segment(Segment&& segment, std::uint32_t b, KnownFacts&& before, Numbers&& stale);
   void end_way();
@@ -121,9 +137,8 @@ class RegionEmitter {
   void load_predicate(std::uint32_t offset);
   void load_guard(const Code& code);
   void branch(std::uint32_t b, const RegisterSet& live);
-  void branch_of(std::uint32_t b, std::uint32_t takers, const MaskedPart* masked,
-                 const RegisterSet& live);
-  void diverge(std::uint32_t b, const MaskedPart* masked, const Numbers& stale);
+  void branch_of(std::uint32_t b, LaneMask takers, const RegisterSet& live);
+  void diverge(std::uint32_t b, std::optional<LaneMask> takers, const Numbers& stale);
   void together(std::uint32_t b, const RegisterSet& live);
   void check_members(std::uint32_t b, const RegisterSet& live);
   void wait(std::uint32_t b);
@@ -139,6 +154,7 @@ class RegionEmitter {
   void end_in_round();
   void enter_rounds();
   void spin(const Passage& way);
+  const std::map<std::uint32_t, KnownFacts>& facts_at(std::uint32_t block) const;
   bool knows_all_of(std::uint32_t block) const;
   void call(std::uint64_t function, const Operation& operation, const Numbers& mentioned);
   Numbers mentioned(const Operation& operation) const;
@@ -163,7 +179,8 @@ class RegionEmitter {
   ProgramNumbers& program_numbers_;
   SegmentNumbers numbers_;
   SegmentBuilder segments_;
-  const MaskedPart* masked_ = nullptr;  ///< which code is being made; null: all lanes run
+  std::deque<MaskedCode> masked_parts_;
+  const MaskedCode* masked_ = nullptr;  ///< which code is being made; null: all lanes run
   WayBuilder ways_;
   std::uint32_t current_ = 0;   ///< the block of all lanes whose code is being made
   bool after_branch_ = false;   ///< its branch, which all lanes take, has been counted

@@ -91,8 +91,8 @@ void run_masked_operation(CompiledState* state, const Code* code) {
   w.active = kAllLanes;
 }
 
-void announce_parting(CompiledState* state, const Code* code, std::uint32_t lanes) {
-  context_of(state).warp->announce_parting(*code, lanes, state->taken);
+void announce_parting(CompiledState* state, const Code* code, LaneMask lanes, LaneMask taken) {
+  context_of(state).warp->announce_parting(*code, lanes, taken);
 }
 
 namespace {

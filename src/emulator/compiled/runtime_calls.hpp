@@ -32,8 +32,8 @@ void run_operation(CompiledState* state, const Code* code);
 /// The same, for those of the lanes that run a part by themselves.
 void run_masked_operation(CompiledState* state, const Code* code);
 
-/// Tells observers that only some of these lanes take a branch: CompiledState::taken.
-void announce_parting(CompiledState* state, const Code* code, std::uint32_t lanes);
+/// Tells observers that of these lanes only those `taken` take a branch.
+void announce_parting(CompiledState* state, const Code* code, LaneMask lanes, LaneMask taken);
 
 /// Runs an access by its executor, for all lanes or those that run a part by themselves. Of global
 /// memory the bounds become those of the allocation that the first lane meets.

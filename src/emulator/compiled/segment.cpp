@@ -34,6 +34,7 @@ int SegmentBuilder::group_of(Segment& segment, const Item& item, std::size_t i) 
   wanted.shape = item.in_shapes[i];
   wanted.bytes = code.bytes;
   wanted.lowest = wanted.highest = offset;
+  wanted.lanes = segment.lanes;
   for (std::size_t g = 0; g < segment.groups.size(); ++g) {
     AccessGroup& group = segment.groups[g];
     if (group.shared != wanted.shared || group.constant != wanted.constant ||
@@ -207,9 +208,10 @@ void SegmentBuilder::place_results(Segment& segment, const RegisterSet& live_bef
 }
 
 Segment SegmentBuilder::next(Facts& facts, std::uint32_t begin, std::uint32_t limit,
-                             const RegisterSet* live, bool may_store_early) {
+                             const RegisterSet* live, bool may_store_early, LaneMask lanes) {
   Segment segment;
   segment.begin = segment.end = begin;
+  segment.lanes = lanes;
   stores_ = works_ = false;
   temporaries_ = 0;
   cut(segment, facts, limit);

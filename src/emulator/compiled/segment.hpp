@@ -34,6 +34,7 @@ struct AccessGroup {
   std::int64_t lowest = 0, highest = 0;  ///< offsets of the instructions
   int pointer_slot = kNoSlot;  ///< receives the host's address of lane 0 at offset `lowest`
   std::uint32_t bounds = 0;    ///< index of its AccessBounds
+  LaneMask lanes = kAllLanes;  ///< as Segment::lanes
 };
 
 struct Item {
@@ -75,6 +76,7 @@ class ItemOrder {
 
 struct Segment {
   std::uint32_t begin = 0, end = 0;  ///< in CodeFunction::code
+  LaneMask lanes = kAllLanes;        ///< no others run it
   std::vector<Item> items;
   std::vector<AccessGroup> groups;
   /// Registers whose numbers changed, and the slots of the new ones.
@@ -100,9 +102,9 @@ class SegmentBuilder {
 
   /// The segment that begins at `begin` and ends before `limit`. `facts` become those behind it.
   /// `live` are those of FunctionPlan::live_in_block from `begin` on. `may_store_early`: all lanes
-  /// run, and nobody wants to know of each store.
+  /// run, and nobody wants to know of each store. `lanes`: no others run.
   Segment next(Facts& facts, std::uint32_t begin, std::uint32_t limit, const RegisterSet* live,
-               bool may_store_early);
+               bool may_store_early, LaneMask lanes);
 
  private:
   void cut(Segment& segment, Facts& facts, std::uint32_t limit);

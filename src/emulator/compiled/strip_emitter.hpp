@@ -69,7 +69,8 @@ class StripEmitter {
   void insert_four(int to, Source four, int part);
   bool load_run(int to, Gpr pointer, const std::int64_t* at_lane, int lanes, int bytes);
   bool load_two_runs(int to, Gpr pointer, const std::int64_t* at_lane, int lanes, int bytes);
-  bool load_runs(int to, Gpr pointer, const std::int64_t* at_lane, int lanes, int bytes);
+  bool load_runs(int to, Gpr pointer, const std::int64_t* at_lane, int lanes, int bytes, int first);
+  bool runs(int lane) const { return (segment_.lanes >> lane & 1) != 0; }
   int upper_mask(int bytes);
   void load_longs(const Item& item, std::size_t element, int half, int to);
   void load_narrow(const Item& item, std::size_t element, int to);

@@ -1,6 +1,7 @@
 // Loads through addresses of known shape: where the lanes of a strip, or four of them, read
 // neighbours, or all the same, one instruction loads them.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -30,9 +31,11 @@ Gpr StripEmitter::pointer(const Item& item) {
 
 std::int64_t StripEmitter::displacement(const Item& item, std::size_t element, int lane) const {
   const AccessGroup& group = segment_.groups[static_cast<std::size_t>(item.group)];
+  // Lanes that never run read what one of the others does.
+  const int place = runs(lane) ? lane : std::countr_zero(segment_.lanes);
   return item.operation->code->offset - group.lowest +
          static_cast<std::int64_t>(element) * item.operation->width +
-         shapes_.difference(group.shape, lane, group.address_bytes);
+         shapes_.difference(group.shape, place, group.address_bytes);
 }
 
 /// Loads of four neighbouring words are one row for each lane, in whatever order they come. The
@@ -182,7 +185,7 @@ void StripEmitter::load_words(const Item& item, std::size_t element, int to) {
   std::int64_t at_lane[16] = {};
   for (int i = 0; i < lanes_; ++i) at_lane[i] = displacement(item, element, strip_ * lanes_ + i);
   if (load_run(to, from, at_lane, lanes_, 4) || load_two_runs(to, from, at_lane, lanes_, 4) ||
-      load_runs(to, from, at_lane, lanes_, 4)) {
+      load_runs(to, from, at_lane, lanes_, 4, strip_ * lanes_)) {
     return;
   }
   load_four_words(to, from, at_lane);
@@ -231,12 +234,13 @@ bool StripEmitter::load_two_runs(int to, Gpr pointer, const std::int64_t* at_lan
 }
 
 /// With AVX-512: few runs of lanes that read neighbours, such as rows of a tile with its halo. Each
-/// is loaded under a mask.
-bool StripEmitter::load_runs(int to, Gpr pointer, const std::int64_t* at_lane, int lanes,
-                             int bytes) {
+/// is loaded under a mask. `first`: the lane of the warp that is the first of these.
+bool StripEmitter::load_runs(int to, Gpr pointer, const std::int64_t* at_lane, int lanes, int bytes,
+                             int first) {
   if (!a_.has_512()) return false;
   std::vector<std::pair<std::int64_t, std::uint32_t>> runs;  // where lane 0 would be, and lanes
   for (int lane = 0; lane < lanes; ++lane) {
+    if (!this->runs(first + lane)) continue;
     const std::int64_t begin = at_lane[lane] - std::int64_t{lane} * bytes;
     const auto same =
         std::find_if(runs.begin(), runs.end(), [&](const auto& run) { return run.first == begin; });
@@ -277,7 +281,7 @@ void StripEmitter::load_longs(const Item& item, std::size_t element, int half, i
     at_lane[i] = displacement(item, element, strip_ * lanes_ + half * lanes + i);
   }
   if (load_run(to, from, at_lane, lanes, 8) || load_two_runs(to, from, at_lane, lanes, 8) ||
-      load_runs(to, from, at_lane, lanes, 8)) {
+      load_runs(to, from, at_lane, lanes, 8, strip_ * lanes_ + half * lanes)) {
     return;
   }
   for (int part = 0; part < lanes / 2; ++part) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "emulator/compiled/masked_facts.hpp"
+
 namespace tilescope::emulator::compiled {
 namespace {
 
@@ -11,13 +13,17 @@ constexpr int kAccessCost = 8;  // of an access by the interpreter, beside that 
 constexpr int kLeastGain = 40;           // which is half of what is possible, too
 constexpr std::size_t kMostCode = 2500;  // instructions for all warps: their code is to stay near
 
+void apply_block(const FunctionPlan& plan, const FactRules& rules, std::uint32_t b, Facts& facts) {
+  for (std::uint32_t i = plan.blocks()[b].begin; i < plan.blocks()[b].body_end; ++i) {
+    rules.apply(plan.operation(i), facts);
+  }
+}
+
 Facts facts_behind(const FunctionPlan& plan, const Region& region, const FactRules& rules,
                    std::uint32_t b) {
   Facts facts(plan.registers().size());
   facts.assign(region.at_begin.at(b));
-  for (std::uint32_t i = plan.blocks()[b].begin; i < plan.blocks()[b].body_end; ++i) {
-    rules.apply(plan.operation(i), facts);
-  }
+  apply_block(plan, rules, b, facts);
   return facts;
 }
 
@@ -32,6 +38,27 @@ Region all_behind(const FunctionPlan& plan, std::uint32_t head, const PresentSta
   return region_without(plan, head, present, std::vector<bool>(plan.blocks().size(), false));
 }
 
+/// A further copy of the loop's round for the lanes `again` behind block `last`, the end of the
+/// last copy; nothing where it is not known that these lanes then leave the loop.
+void peel_for_some(WarpRegion& warp, const PresentState& present, std::uint32_t latch,
+                   std::uint32_t last, LaneMask again) {
+  WarpRegion more{warp.plan, {}};
+  const std::uint32_t copy = more.plan.peel(latch);
+  more.region = all_behind(more.plan, warp.region.head, present);
+  const auto part = more.region.masked_parts.find(last);
+  if (part == more.region.masked_parts.end() || !part->second.is_copy) return;
+  FactRules rules(more.plan, more.region.shapes, more.region.wanted, more.region.parameters);
+  const Facts before = facts_behind(more.plan, more.region, rules, last);
+  rules.begin_masked(true);
+  const auto inside = facts_inside(more.plan, rules, part->second, again, before);
+  const auto end = inside.find(copy);
+  if (end == inside.end()) return;
+  Facts facts(more.plan.registers().size());
+  facts.assign(end->second);
+  apply_block(more.plan, rules, copy, facts);
+  if (takers_inside(more.plan, rules, facts, copy, again) == 0) warp = std::move(more);
+}
+
 /// Gives the loop that ends with block `latch` copies of its rounds if it is known in each which
 /// lanes go round again, and not all do in the end: then a part under a mask follows, or nothing.
 void peel(WarpRegion& warp, const PresentState& present, std::uint32_t latch) {
@@ -43,6 +70,7 @@ void peel(WarpRegion& warp, const PresentState& present, std::uint32_t latch) {
     if (!again) return;
     if (*again == kAllLanes) continue;
     warp = {std::move(plan), std::move(region)};
+    if (*again != 0) peel_for_some(warp, present, latch, copy, *again);
     return;
   }
 }
