@@ -89,11 +89,10 @@ void Block::reset_frames(const std::vector<FrameRange>* parts) {
   }
 }
 
-/// The block becomes another one, but for its warps and what only some kernels use.
-void Block::begin(std::uint64_t linear, const Dim3& index, bool fills) {
+/// The block becomes the one of index_, but for its warps and what only some kernels use.
+void Block::begin(std::uint64_t linear, bool fills) {
   const LaunchInfo& info = launch_.info();
   linear_ = linear;
-  index_ = index;
   steps_ = completions_ = 0;
   // Memory that a kernel reads without having written it must not depend on earlier blocks.
   if (info.shared_bytes != 0) std::memset(shared_.get(), 0, info.shared_bytes);
@@ -123,9 +122,14 @@ bool Block::become_next(bool fills) {
   worker_.changes_before = worker_.context.atomic_changes;
   if (!launch_.is_alone()) launch_.advance();
   cluster_.start(launch_.info().threads_per_block);
-  begin(next,
-        next == linear_ + 1 ? launch_.setup().index_behind(index_) : launch_.block_index(next),
-        fills);
+  // In place: a copy made as a whole would wait until its members, and all that the last block has
+  // stored, are in the cache.
+  if (next == linear_ + 1) {
+    launch_.setup().advance(index_);
+  } else {
+    index_ = launch_.block_index(next);
+  }
+  begin(next, fills);
   run_begin_ = 0;
   idle_rounds_ = 0;
   begin_round(0);
@@ -140,7 +144,8 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   warpgroups_.start(launch_.info().warps_per_block);
   std::fill(cluster_lanes_.begin(), cluster_lanes_.end(), ClusterLanes{});
   generation_ = 0;
-  begin(linear, launch_.block_index(linear), true);
+  index_ = launch_.block_index(linear);
+  begin(linear, true);
   start_warps();
   const CodeFunction& kernel = launch_.program().functions()[0];
   const BlockInfo block{linear_, index_, cluster, rank_};

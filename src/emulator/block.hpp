@@ -207,7 +207,7 @@ class Block final : public BlockView {
   std::string thread_name(std::uint32_t warp, int lane) const;
 
  private:
-  void begin(std::uint64_t linear, const Dim3& index, bool fills);
+  void begin(std::uint64_t linear, bool fills);
   void start_warps();
   void reset_frames(const std::vector<FrameRange>* parts);
   void reset_barriers();

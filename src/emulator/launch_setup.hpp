@@ -38,11 +38,13 @@ struct LaunchSetup {
             static_cast<std::uint32_t>(linear / grid.x / grid.y)};
   }
   /// The index of the block behind this one in linear order.
-  Dim3 index_behind(Dim3 index) const {
-    if (++index.x < grid.x) return index;
+  /// The index of a block becomes that of the next one.
+  void advance(Dim3& index) const {
+    if (++index.x < grid.x) return;
     index.x = 0;
-    if (++index.y < grid.y) return index;
-    return {0, 0, index.z + 1};
+    if (++index.y < grid.y) return;
+    index.y = 0;
+    ++index.z;
   }
   /// The linear number of a block by its cluster's number and its rank there.
   std::uint64_t block_of(std::uint64_t cluster_number, std::uint32_t rank) const {

@@ -175,6 +175,7 @@ std::uint64_t block_special(const LaunchSetup& setup, const LaunchInfo& info, co
                             std::uint64_t block, const Dim3& index) {
   if (use.bytes != 0 && use.special == SpecialRegister::ctaid_x) return index.x;
   if (use.bytes != 0 && use.special == SpecialRegister::ctaid_y) return index.y;
+  if (use.bytes != 0 && use.special == SpecialRegister::ctaid_z) return index.z;
   const std::uint64_t v = value(setup, info, use.special, use.addend, 0, 0, block, index, 0);
   if (use.bytes != 0) return v;
   return v != 0 ? kAllLanes : 0;

@@ -72,6 +72,7 @@ bool TurnRounds::begin(Block& block, std::uint64_t first_place,
   begun_ = 0;
   ends_ = 0;
   whole_ = 0;
+  blocks_ = 1;
   know_block_ = true;
   for (std::size_t i = 0; i < warps.size(); ++i) {
     if (warps[i].live() == 0) continue;
@@ -119,16 +120,16 @@ bool TurnRounds::end_warp(Block& block, std::uint64_t exit) {
   return true;
 }
 
-/// Notes whether the rounds of a block have paid.
+/// Notes whether the rounds of the blocks have paid.
 void TurnRounds::note_worth() {
   if (worth_.size() <= region_->number) worth_.resize(region_->number + 1);
   const auto warps = static_cast<std::uint64_t>(std::popcount(live_));
   Worth& worth = worth_[region_->number];
-  ++worth.times;
-  worth.warps += warps;
+  worth.times += blocks_;
+  worth.warps += blocks_ * warps;
   worth.turns += whole_ * warps;
-  if (worth.times == 2 * kTrials) {  // older ones count less
-    worth = {kTrials, worth.refused, worth.warps / 2, worth.turns / 2};
+  while (worth.times >= 2 * kTrials) {  // older ones count less
+    worth = {worth.times / 2, worth.refused, worth.warps / 2, worth.turns / 2};
   }
 }
 
@@ -140,7 +141,7 @@ bool TurnRounds::follow(Block& block) {
   if (!all_begin_ || rounds.live != 0 || result_.exit != 0 || !block.become_next(!know_block_)) {
     return false;
   }
-  note_worth();
+  ++blocks_;
   for (std::uint32_t rest = live_; rest != 0; rest &= rest - 1) {
     RoundWarp& entry = warps_[static_cast<std::size_t>(std::countr_zero(rest))];
     entry.entry = entry.beginning;
@@ -203,7 +204,6 @@ void TurnRounds::start(Block& block, bool follows) {
   Context& w = *state_.context;
   w.active = w.mask = w.live = kAllLanes;
   live_ = rounds.live;
-  whole_ = 0;
 }
 
 /// Rounds of a block, until a warp leaves in its turn, or the last one that there is for now.

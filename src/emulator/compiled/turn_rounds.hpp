@@ -75,6 +75,7 @@ class TurnRounds {
   std::uint32_t live_ = 0;    ///< warps as the rounds began
   std::uint32_t ends_ = 0;    ///< of them, those with the path with which they began
   std::uint64_t whole_ = 0;   ///< rounds in which no warp has left the region
+  std::uint32_t blocks_ = 0;  ///< those that have followed each other
   std::vector<Worth> worth_;  ///< by region
 };
 
