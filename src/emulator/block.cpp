@@ -98,10 +98,12 @@ void Block::begin(std::uint64_t linear, bool fills) {
   if (info.shared_bytes != 0) std::memset(shared_.get(), 0, info.shared_bytes);
   if (local_stride_ != 0) clear(local_.get(), local_stride_ * kWarpSize * info.warps_per_block);
   reset_barriers();
-  const std::vector<FrameRange>* const parts = std::exchange(has_frames_, true) && worker_.unwatched
-                                                   ? worker_.unwatched->frame_resets()
-                                                   : nullptr;
-  reset_frames(parts);
+  const bool has_frames = std::exchange(has_frames_, true);
+  if (has_frames && frame_resets_ == nullptr && worker_.unwatched) {
+    frame_resets_ = worker_.unwatched->frame_resets();
+  }
+  const std::vector<FrameRange>* const parts = has_frames ? frame_resets_ : nullptr;
+  if (parts == nullptr || !parts->empty()) reset_frames(parts);
   const bool was_filled = std::exchange(is_filled_, fills) && parts != nullptr;
   if (fills) launch_.fill_block_specials(registers_.get(), linear_, index_, was_filled);
   running_ = live_warps_ = info.warps_per_block;

@@ -239,6 +239,7 @@ class Block final : public BlockView {
   std::uint32_t live_warps_ = 0;  ///< those with live lanes
   AlignedBytes registers_;
   bool has_frames_ = false;  ///< an earlier block has left its registers
+  const std::vector<FrameRange>* frame_resets_ = nullptr;  ///< null: not known yet
   bool is_filled_ = false;   ///< the frames hold the registers that depend on the block
   bool may_follow_ = false;  ///< nobody notices when a block ends and the next one begins
   AlignedBytes shared_;

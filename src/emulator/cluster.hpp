@@ -18,8 +18,15 @@ class Block;
 class Cluster {
  public:
   /// The blocks join in the order of their ranks, once; start() begins a new run of them.
-  void join(Block& block) { blocks_.push_back(&block); }
-  void start(std::uint32_t threads_per_block);
+  void join(Block& block) {
+    blocks_.push_back(&block);
+    running_.push_back(0);
+  }
+  void start(std::uint32_t threads_per_block) {
+    for (std::uint32_t& threads : running_) threads = threads_per_block;
+    generation_ = arrived_ = 0;
+    live_ = std::uint64_t{threads_per_block} * blocks_.size();
+  }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(blocks_.size()); }
   /// Null if the cluster has no such rank.

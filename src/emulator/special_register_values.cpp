@@ -171,11 +171,8 @@ std::uint64_t value(const LaunchSetup& setup, const LaunchInfo& info, SpecialReg
 
 }  // namespace
 
-std::uint64_t block_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
-                            std::uint64_t block, const Dim3& index) {
-  if (use.bytes != 0 && use.special == SpecialRegister::ctaid_x) return index.x;
-  if (use.bytes != 0 && use.special == SpecialRegister::ctaid_y) return index.y;
-  if (use.bytes != 0 && use.special == SpecialRegister::ctaid_z) return index.z;
+std::uint64_t other_block_special(const LaunchSetup& setup, const LaunchInfo& info,
+                                  const SpecialUse& use, std::uint64_t block, const Dim3& index) {
   const std::uint64_t v = value(setup, info, use.special, use.addend, 0, 0, block, index, 0);
   if (use.bytes != 0) return v;
   return v != 0 ? kAllLanes : 0;

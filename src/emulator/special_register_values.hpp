@@ -21,10 +21,19 @@ bool names_reserved_shared(ptx::SpecialRegister special);
 /// Whether the emulator knows its value.
 bool is_known(ptx::SpecialRegister special);
 
+/// As block_special.
+std::uint64_t other_block_special(const LaunchSetup& setup, const LaunchInfo& info,
+                                  const SpecialUse& use, std::uint64_t block, const Dim3& index);
+
 /// The value of one that depends on the block, which is the same in all lanes; of a predicate all
 /// of them. `index`: the block's.
-std::uint64_t block_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
-                            std::uint64_t block, const Dim3& index);
+inline std::uint64_t block_special(const LaunchSetup& setup, const LaunchInfo& info,
+                                   const SpecialUse& use, std::uint64_t block, const Dim3& index) {
+  if (use.bytes != 0 && use.special == ptx::SpecialRegister::ctaid_x) return index.x;
+  if (use.bytes != 0 && use.special == ptx::SpecialRegister::ctaid_y) return index.y;
+  if (use.bytes != 0 && use.special == ptx::SpecialRegister::ctaid_z) return index.z;
+  return other_block_special(setup, info, use, block, index);
+}
 
 /// Writes the 32 lanes. `block` is read only if the value depends on it.
 void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
