@@ -221,5 +221,17 @@ TEST(CompiledParts, LastRoundsOfKnownLanes) {
   EXPECT_EQ(expect_same_parts(kTileEnds), 0u);
 }
 
+/// The interpreter runs what has a guard: it reads the block's index in the frame.
+constexpr std::string_view kGuardedIndex = R"(  bar.sync 0;
+  @%p4 mov.u32 %r6, %ctaid.x;
+  @!%p4 mad.lo.u32 %r7, %ctaid.x, 3, %r1;
+  bar.sync 0;
+  add.u32 %r8, %r6, %r7;
+)";
+
+TEST(CompiledParts, ReadTheBlocksIndex) {
+  expect_same_parts(kGuardedIndex);
+}
+
 }  // namespace
 }  // namespace tilescope::emulator::test

@@ -387,6 +387,17 @@ bool Translator::run() {
   }
 }
 
+/// The registers of the frame with the special registers that the operand names.
+template <class Visit>
+void visit_specials(const CodeFunction& function, const ptx::Operand& operand, const Visit& visit) {
+  if (operand.kind == ptx::Operand::Kind::special) {
+    for (const SpecialUse& use : function.specials) {
+      if (use.special == operand.special) visit(use.offset);
+    }
+  }
+  for (const ptx::Operand& element : operand.elements) visit_specials(function, element, visit);
+}
+
 }  // namespace
 
 Operation mentions_at(const Program& program, const CodeFunction& function,
@@ -394,15 +405,18 @@ Operation mentions_at(const Program& program, const CodeFunction& function,
   Operation operation;
   operation.code = &function.code[index];
   const ptx::Instruction& source = source_of(program, *operation.code);
+  const auto add = [&](std::vector<std::uint32_t>& list, std::uint32_t offset) {
+    const std::uint32_t number = registers.find(offset);
+    if (std::find(list.begin(), list.end(), number) == list.end()) list.push_back(number);
+  };
   const auto to = [&](std::vector<std::uint32_t>& list) {
-    return [&](std::uint32_t reg) {
-      const std::uint32_t number = registers.find(function.registers[reg].offset);
-      if (std::find(list.begin(), list.end(), number) == list.end()) list.push_back(number);
-    };
+    return [&](std::uint32_t reg) { add(list, function.registers[reg].offset); };
   };
   const bool writes = ptx::has_destination(source);
   for (std::size_t i = 0; i < source.operands.size(); ++i) {
     ptx::visit_registers(source.operands[i], to(operation.in));
+    visit_specials(function, source.operands[i],
+                   [&](std::uint32_t offset) { add(operation.in, offset); });
     if (i == 0 && writes) ptx::visit_registers(source.operands[i], to(operation.out));
   }
   if (source.guarded()) to(operation.in)(source.guard);
