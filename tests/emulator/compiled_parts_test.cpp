@@ -1,5 +1,7 @@
 // Parts that only some lanes of a warp run, parts inside these, and the last rounds of loops for
 // lanes that are known when code is made: with all that is told of them as in the interpreter.
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -219,6 +221,20 @@ outside:
 
 TEST(CompiledParts, LastRoundsOfKnownLanes) {
   EXPECT_EQ(expect_same_parts(kTileEnds), 0u);
+}
+
+/// A region has 64 blocks at most, and takes those first to which the fewest branches lead. With
+/// the copy of a further round it may lack some that all lanes run before the loop.
+TEST(CompiledParts, LieInRegionsOfAnySize) {
+  for (int branches = 15; branches <= 32; ++branches) {
+    std::string body = "  setp.lt.u32 %p5, %r1, 96;\n  @!%p5 bra skip;\n";
+    for (int i = 0; i < branches; ++i) {
+      body += fmt::format("  setp.gt.u32 %p5, %r2, {0};\n  @%p5 bra B{0};\n", i);
+      body += fmt::format("  add.u32 %r7, %r7, %r1;\nB{}:\n", i);
+    }
+    SCOPED_TRACE(branches);
+    EXPECT_EQ(expect_same_parts(body + "skip:\n" + std::string(kTileEnds)), 0u);
+  }
 }
 
 /// The interpreter runs what has a guard: it reads the block's index in the frame.

@@ -46,7 +46,11 @@ void peel_for_some(WarpRegion& warp, const PresentState& present, std::uint32_t 
   const std::uint32_t copy = more.plan.peel(latch);
   more.region = all_behind(more.plan, warp.region.head, present);
   const auto part = more.region.masked_parts.find(last);
-  if (part == more.region.masked_parts.end() || !part->second.is_copy) return;
+  // A region with more blocks may end sooner.
+  if (part == more.region.masked_parts.end() || !part->second.is_copy ||
+      !more.region.at_begin.contains(last)) {
+    return;
+  }
   FactRules rules(more.plan, more.region.shapes, more.region.wanted, more.region.parameters);
   const Facts before = facts_behind(more.plan, more.region, rules, last);
   rules.begin_masked(true);
