@@ -52,7 +52,8 @@ struct PartsOutcome {
   std::vector<std::uint32_t> numbers;
 };
 
-std::unique_ptr<PartsOutcome> run_parts(const std::string& ptx, bool watched, bool interpret) {
+std::unique_ptr<PartsOutcome> run_parts(const std::string& ptx, bool watched, bool interpret,
+                                        std::uint64_t limit = 0) {
   auto outcome = std::make_unique<PartsOutcome>();
   Bench bench(ptx);
   std::vector<std::uint32_t> cells(kCells);
@@ -60,7 +61,7 @@ std::unique_ptr<PartsOutcome> run_parts(const std::string& ptx, bool watched, bo
   const std::uint64_t data = bench.upload(cells, "data");
   const std::size_t count = std::size_t{kPartBlocks} * kPartThreads * kPartBytes / 4;
   const std::uint64_t results = bench.upload(std::vector<std::uint32_t>(count, 0), "results");
-  LaunchOptions options{.threads = 1};
+  LaunchOptions options{.threads = 1, .max_instructions = limit};
   if (watched) options.observers = {&outcome->recorder};
   options.interpret = interpret;
   outcome->summary = bench.run("k", {kPartBlocks}, {kPartThreads}, options, data, results);
@@ -68,11 +69,14 @@ std::unique_ptr<PartsOutcome> run_parts(const std::string& ptx, bool watched, bo
   return outcome;
 }
 
+std::string parts_kernel(std::string_view body) {
+  return std::string(kHeader) + std::string(kPartBegin) + std::string(body) + std::string(kPartEnd);
+}
+
 /// Returns the number of faults.
 std::uint64_t expect_same_parts(std::string_view body) {
   const CompileSoon soon;
-  const std::string ptx =
-      std::string(kHeader) + std::string(kPartBegin) + std::string(body) + std::string(kPartEnd);
+  const std::string ptx = parts_kernel(body);
   std::uint64_t faults = 0;
   for (const bool watched : {false, true}) {
     const auto interpreted = run_parts(ptx, watched, true);
@@ -157,6 +161,19 @@ skip:
 
 TEST(CompiledParts, InsideRoundsOfALoop) {
   expect_same_parts(kInLoop);
+}
+
+/// The end of a turn inside a part is where the interpreter's is.
+TEST(CompiledParts, EndAtTheSameInstruction) {
+  const CompileSoon soon;
+  const std::string ptx = parts_kernel(kInLoop);
+  for (std::uint64_t limit = 1000; limit < 6000; limit += 37) {
+    const auto interpreted = run_parts(ptx, false, true, limit);
+    const auto compiled = run_parts(ptx, false, false, limit);
+    EXPECT_EQ(interpreted->summary.end, LaunchEnd::budget_spent) << limit;
+    EXPECT_EQ(interpreted->summary.warp_instructions, compiled->summary.warp_instructions) << limit;
+    EXPECT_EQ(interpreted->numbers, compiled->numbers) << limit;
+  }
 }
 
 /// Lanes that do not run the inner part have addresses beyond the memory; in the last block one
