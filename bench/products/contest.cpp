@@ -52,39 +52,16 @@ std::optional<std::string> ladder_refusal(const GemmProblem& problem,
   return std::nullopt;
 }
 
-// By which train_tile_network.py tells plans of tensor_tiles apart.
+// By which train_plan_networks.py tells plans of a variant apart.
 std::vector<double> features_of(const operations::GemmChoice& choice, const GemmProblem& problem,
                                 const DeviceProperties& device) {
-  if (choice.variant->name != "tensor_tiles") return {};
-  return operations::tensor_tiles_plan_features(problem, device, choice.plan);
-}
-
-// The dispatcher's choice and every other plan that its models distinguish, but for those that they
-// expect to be far slower. If variants are named, only theirs.
-std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem,
-                                const ContestOptions& options) {
-  const std::vector<std::string>& names = options.variants;
-  const auto is_named = [&names](std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  const bool all = names.empty() || names == std::vector<std::string>{std::string(dispatched)};
-  std::vector<Entry> entries;
-  constexpr double hopeless = 2.5;  // times what the chosen plan is expected to take
-  for (const operations::GemmChoice& choice :
-       operations::tuning_candidates(problem, device.properties(), options.most_plans)) {
-    if (!all && !entries.empty() && !is_named(choice.variant->name)) continue;
-    // A variant without plans expects no cycles.
-    const double chosen = entries.empty() ? 0.0 : entries.front().result.cycles;
-    if (chosen > 0.0 && choice.cycles > hopeless * chosen) continue;
-    entries.push_back(
-        {.result = {.variant = std::string(choice.variant->name),
-                    .plan = choice.plan,
-                    .cycles = choice.cycles,
-                    .features = features_of(choice, problem, device.properties()),
-                    .dispatched = entries.empty()},
-         .prepare = [choice, &problem](Device& on) { return choice.prepare(on, problem); }});
+  if (choice.variant->name == "tensor_tiles") {
+    return operations::tensor_tiles_plan_features(problem, device, choice.plan);
   }
-  return entries;
+  if (choice.variant->name == "register_operand") {
+    return operations::register_operand_plan_features(problem, device, choice.plan);
+  }
+  return {};
 }
 
 void add_tiles(std::vector<Entry>& entries, Device& device, const GemmProblem& problem,
@@ -328,10 +305,38 @@ class Contest {
 
 }  // namespace
 
+// The dispatcher's choice and every other plan that its models distinguish, but for those that they
+// expect to be far slower. If variants are named, only theirs.
+std::vector<Entry> plan_entries(const DeviceProperties& gpu, const GemmProblem& problem,
+                                const ContestOptions& options) {
+  const std::vector<std::string>& names = options.variants;
+  const auto is_named = [&names](std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const bool all = names.empty() || names == std::vector<std::string>{std::string(dispatched)};
+  std::vector<Entry> entries;
+  constexpr double hopeless = 2.5;  // times what the chosen plan is expected to take
+  for (const operations::GemmChoice& choice :
+       operations::tuning_candidates(problem, gpu, options.most_plans)) {
+    if (!all && !entries.empty() && !is_named(choice.variant->name)) continue;
+    // A variant without plans expects no cycles.
+    const double chosen = entries.empty() ? 0.0 : entries.front().result.cycles;
+    if (chosen > 0.0 && choice.cycles > hopeless * chosen) continue;
+    entries.push_back(
+        {.result = {.variant = std::string(choice.variant->name),
+                    .plan = choice.plan,
+                    .cycles = choice.cycles,
+                    .features = features_of(choice, problem, gpu),
+                    .dispatched = entries.empty()},
+         .prepare = [choice, &problem](Device& on) { return choice.prepare(on, problem); }});
+  }
+  return entries;
+}
+
 std::vector<Entry> entries_of(Device& device, const GemmProblem& problem,
                               const ContestOptions& options) {
   if (options.all_plans) {
-    std::vector<Entry> entries = plan_entries(device, problem, options);
+    std::vector<Entry> entries = plan_entries(device.properties(), problem, options);
     add_tiles(entries, device, problem, options.tiles);
     return entries;
   }

@@ -56,6 +56,10 @@ struct Entry {
 std::vector<Entry> entries_of(Device& device, const operations::GemmProblem& problem,
                               const ContestOptions& options);
 
+/// The entries of a contest of all plans on such a GPU: the dispatcher's choice first.
+std::vector<Entry> plan_entries(const DeviceProperties& gpu, const operations::GemmProblem& problem,
+                                const ContestOptions& options);
+
 /// cuBLAS's results first: its fastest algorithm, then its default one where that is another, then
 /// for 8-bit floats its fastest without promoted sums, whose errors may be larger.
 /// Nothing is timed on a device that is no GPU. cuBLAS computes a problem without its bias and

@@ -20,6 +20,9 @@ class ContestTable {
   void print_head() const;
   /// Prints and keeps one contest.
   void add(const NamedProduct& product, Precision precision, const std::vector<Result>& results);
+  /// Keeps the plans of a product, timed or not, without a word.
+  void add_plans(const NamedProduct& product, Precision precision,
+                 const std::vector<Result>& results);
   /// Prints, for each precision and set: the geometric mean of the ratios to cuBLAS, the least, the
   /// share below 0.95, and the worst ten of a drawn set with their plans.
   void print_summaries() const;
@@ -38,8 +41,6 @@ class ContestTable {
   };
   void add_row(const NamedProduct& product, Precision precision, const Result& result,
                double ratio);
-  void add_plans(const NamedProduct& product, Precision precision,
-                 const std::vector<Result>& results);
   static void print_row(const NamedProduct& product, Precision precision, const Result& result,
                         double ratio);
   static void print_summary(const std::string& title, std::vector<Ratio> ratios);

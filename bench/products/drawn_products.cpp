@@ -66,15 +66,18 @@ Form parse_form(std::string_view text) {
 }
 
 std::vector<NamedProduct> draw_products(const Draw& draw) {
-  require_multiple(draw.rows_and_columns, draw.alignment);
+  const Range& rows = draw.rows_and_columns;
+  const Range& columns = draw.columns ? *draw.columns : rows;
+  require_multiple(rows, draw.alignment);
+  require_multiple(columns, draw.alignment);
   require_multiple(draw.k, draw.alignment);
   std::mt19937_64 generator(draw.seed);
   const auto one_in = [&](double many) { return fraction(generator) * many < 1.0; };
   std::vector<NamedProduct> products;
   for (int i = 0; i < draw.count; ++i) {
     NamedProduct product{.shape = {}, .form = {}, .set = "random"};
-    product.shape.m = draw_extent(draw.rows_and_columns, draw.alignment, generator);
-    product.shape.n = draw_extent(draw.rows_and_columns, draw.alignment, generator);
+    product.shape.m = draw_extent(rows, draw.alignment, generator);
+    product.shape.n = draw_extent(columns, draw.alignment, generator);
     product.shape.k = draw_extent(draw.k, draw.alignment, generator);
     Form form{.a_transposed = one_in(2.0),
               .b_transposed = one_in(2.0),

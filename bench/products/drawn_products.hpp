@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tilescope/matmul.hpp>
@@ -45,7 +46,8 @@ struct Draw {
   std::uint64_t seed = 1;
   std::int64_t alignment = 1;
   Range rows_and_columns, k{.least = 16};
-  bool only_plain = false;  ///< row-major, nothing added
+  std::optional<Range> columns;  ///< where it is not that of rows
+  bool only_plain = false;       ///< row-major, nothing added
 };
 
 /// Each extent is log-uniform and independent of the others; each form is equally likely, except

@@ -5,6 +5,7 @@
 //     build/bench/products --precision bf16 --set A --json bf16.json
 //     build/bench/products --precision fp32 --random 40 --seed 7
 //     build/bench/products --random 10 --seed 7 --dry-run    # no GPU: prints what is drawn
+//     build/bench/products --random 10 --dry-run --plans --json plans.json    # and its plans
 //     build/bench/products --precision bf16 --set llm --shuffle --seconds 120
 //     build/bench/products --precision bf16 --random 20 --plain --layouts --seconds 120
 //     build/bench/products --precision fp32 --set many --plans --most 30
@@ -62,7 +63,7 @@ class Bench {
  public:
   std::vector<std::string> precisions{"fp32", "bf16", "fp16", "tf32", "fp32_fast"};
   std::vector<std::string> shapes, sets;
-  std::string device = "auto", json, data = "uniform", range, k_range;
+  std::string device = "auto", json, data = "uniform", range, n_range, k_range;
   bool all = false, tune = false, dry_run = false, all_layouts = false, shuffled = false;
   double seconds = 0.0;
   std::int64_t batch = 1;
@@ -74,7 +75,11 @@ class Bench {
     if (all) options.variants.clear();
     options.data = parse_data(data);
     list_tasks();
-    if (dry_run) return print_tasks();
+    if (dry_run) {
+      print_tasks();
+      if (options.all_plans) list_plans();
+      return 0;
+    }
     device_ = Device::open(device);
     fmt::print("products on {} ({}), {} operands, seed {}\n", device_->id(),
                device_->properties().name, data, options.seed);
@@ -83,11 +88,7 @@ class Bench {
     hold(table);
     table.print_summaries();
     if (all_layouts) table.print_layouts();
-    if (!json.empty()) {
-      OutputFile file(json);
-      file.append(table.rows().dump(options.all_plans ? -1 : 1) + '\n');
-      file.commit();
-    }
+    write(table);
     return table.has_wrong() ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }
 
@@ -106,6 +107,7 @@ class Bench {
       wanted.push_back({operations::parse_shape(given.substr(0, space)), form, "given"});
     }
     if (!range.empty()) draw.rows_and_columns = parse_range("--range", range);
+    if (!n_range.empty()) draw.columns = parse_range("--n-range", n_range);
     if (!k_range.empty()) draw.k = parse_range("--k-range", k_range);
     draw.seed = options.seed;
     for (NamedProduct& product : draw_products(draw)) wanted.push_back(std::move(product));
@@ -134,14 +136,35 @@ class Bench {
     }
   }
 
-  int print_tasks() const {
+  void write(const ContestTable& table) const {
+    if (json.empty()) return;
+    OutputFile file(json);
+    file.append(table.rows().dump(options.all_plans ? -1 : 1) + '\n');
+    file.commit();
+  }
+
+  void print_tasks() const {
     for (const auto& [product, precision, problem] : tasks_) {
       const MatmulShape& s = product.shape;
       fmt::print("{:>6} {:>6} {:>6} {:<9} {}{}\n", s.m, s.n, s.k, name_of(precision),
                  text_of(product.form),
                  product.batch > 1 ? fmt::format(" x {}", product.batch) : "");
     }
-    return 0;
+  }
+
+  // Each plan that the dispatcher considers, with what it is expected to take on an H200.
+  void list_plans() const {
+    DeviceProperties gpu = Device::open("emulated:h200")->properties();
+    gpu.warpgroup_products = true;
+    ContestTable table(data, true);
+    for (const auto& [product, precision, problem] : tasks_) {
+      std::vector<Result> plans;
+      for (Entry& entry : plan_entries(gpu, problem, options)) {
+        plans.push_back(std::move(entry.result));
+      }
+      table.add_plans(product, precision, plans);
+    }
+    write(table);
   }
 
   // Kernels of the next few contests are compiled on the other cores while one is held.
@@ -234,6 +257,7 @@ void add_options(CLI::App& app, Bench& bench) {
       ->check(CLI::Range(1, 8192))
       ->capture_default_str();
   app.add_option("--range", bench.range, "Drawn rows and columns, LEAST:MOST (default 64:8192)");
+  app.add_option("--n-range", bench.n_range, "Drawn columns (default: as --range)");
   app.add_option("--k-range", bench.k_range, "Drawn k, LEAST:MOST (default 16:8192)");
   app.add_flag("--plain", bench.draw.only_plain, "Drawn products are row-major and add nothing");
   app.add_flag("--layouts", bench.all_layouts,
@@ -241,7 +265,9 @@ void add_options(CLI::App& app, Bench& bench) {
                "beside that of NN");
   app.add_flag("--shuffle", bench.shuffled,
                "Take the products in a random order, by --seed: a fair sample within --seconds");
-  app.add_flag("--dry-run", bench.dry_run, "Print the products and stop; needs no GPU");
+  app.add_flag("--dry-run", bench.dry_run,
+               "Print the products and stop; needs no GPU. With --plans, --json lists their plans, "
+               "as the models of an H200 expect them");
   app.add_option("--variant", bench.options.variants,
                  "Variants of ours; dispatched: the library's choice")
       ->capture_default_str();

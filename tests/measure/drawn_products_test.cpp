@@ -92,6 +92,14 @@ TEST(DrawnProducts, AlignedExtentsAreMultiplesWithinTheRange) {
   EXPECT_THROW(draw_products({.count = 1, .alignment = 16, .rows_and_columns = {5, 9}}), Error);
 }
 
+TEST(DrawnProducts, ColumnsMayHaveARangeOfTheirOwn) {
+  for (const NamedProduct& product :
+       draw_products({.count = 200, .rows_and_columns = {3, 9}, .columns = Range{50, 60}})) {
+    EXPECT_TRUE(product.shape.m >= 3 && product.shape.m <= 9) << product.shape.m;
+    EXPECT_TRUE(product.shape.n >= 50 && product.shape.n <= 60) << product.shape.n;
+  }
+}
+
 TEST(DrawnProducts, FormsAreDrawnUnlessPlain) {
   const auto products = draw_products({.count = 2000, .seed = 5});
   const auto count = [&](auto&& which) {

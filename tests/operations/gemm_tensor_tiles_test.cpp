@@ -259,7 +259,7 @@ TEST(TensorTiles, AGridNumbersTheTilesOfBlocksThatHaveOne) {
   };
   const Step transposed = last(tensor_product(1000, 1000, 1000));
   EXPECT_EQ(transposed.launch.grid, (Dim3{16, 7}));
-  EXPECT_EQ(transposed.launch.cluster, (Dim3{4}));
+  EXPECT_EQ(transposed.launch.cluster, (Dim3{8}));
   GemmProblem batches = tensor_product(256, 256, 256);
   batches.batch = 3;
   const Step batch = last(batches);

@@ -14,6 +14,7 @@
 #include "operations/gemm/general/small_products.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
+#include "operations/gemm/hopper/register_tile_network.hpp"
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tile_network.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
@@ -108,16 +109,6 @@ const Plan& plan_called(std::string_view text, std::string_view variant,
   throw usage_error("{} has no plan \"{}\" for this product", variant, printable(text, 120));
 }
 
-template <typename Tile>
-std::vector<GemmPlan> plans_of(const std::vector<Tile>& tiles, const GemmProblem& problem,
-                               const DeviceProperties& device) {
-  std::vector<GemmPlan> plans;
-  for (const Tile& tile : tiles) {
-    plans.push_back({.text = plan_text(tile), .cycles = expected_cycles(problem, tile, device)});
-  }
-  return sorted(std::move(plans));
-}
-
 // The plans that know their time.
 template <typename Plan>
 std::vector<GemmPlan> plans_of(const std::vector<Plan>& candidates) {
@@ -126,6 +117,14 @@ std::vector<GemmPlan> plans_of(const std::vector<Plan>& candidates) {
     plans.push_back({.text = plan_text(plan), .cycles = plan.cycles});
   }
   return sorted(std::move(plans));
+}
+
+// The cycles, then the features.
+template <typename Timed>
+std::vector<double> in_one_list(const Timed& timed) {
+  std::vector<double> all{timed.cycles};
+  all.insert(all.end(), timed.features.begin(), timed.features.end());
+  return all;
 }
 
 }  // namespace
@@ -148,11 +147,8 @@ std::vector<double> tensor_tiles_plan_features(const GemmProblem& problem,
                                                std::string_view plan) {
   const TensorTile tile =
       plan_called(plan, "tensor_tiles", tensor_tile_candidates(problem, device));
-  if (!is_known_to_network(problem, tile)) return {};
-  const auto [cycles, features] = timed_features(problem, tile, device.sm_count);
-  std::vector<double> all{cycles};
-  all.insert(all.end(), features.begin(), features.end());
-  return all;
+  if (network_for(problem, tile) == nullptr) return {};
+  return in_one_list(timed_features(problem, tile, device.sm_count));
 }
 
 std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmProblem& problem,
@@ -171,7 +167,20 @@ bool tensor_tiles_plan_awaits_columns(const GemmProblem& problem, const GemmAddr
 
 std::vector<GemmPlan> register_operand_plans(const GemmProblem& problem,
                                              const DeviceProperties& device) {
-  return plans_of(register_tile_candidates(problem, device), problem, device);
+  std::vector<GemmPlan> plans;
+  for (const auto& [tile, cycles] : timed_register_tiles(problem, device)) {
+    plans.push_back({.text = plan_text(tile), .cycles = cycles});
+  }
+  return sorted(std::move(plans));
+}
+
+std::vector<double> register_operand_plan_features(const GemmProblem& problem,
+                                                   const DeviceProperties& device,
+                                                   std::string_view plan) {
+  if (!is_known_to_tf32_networks(problem)) return {};
+  const RegisterTile tile =
+      plan_called(plan, "register_operand", register_tile_candidates(problem, device));
+  return in_one_list(timed_features(problem, tile, device.sm_count));
 }
 
 std::unique_ptr<GemmRun> prepare_register_operand_plan(Device& device, const GemmProblem& problem,

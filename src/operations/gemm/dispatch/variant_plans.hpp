@@ -15,7 +15,7 @@ std::vector<GemmPlan> tensor_tiles_plans(const GemmProblem& problem,
 std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmProblem& problem,
                                                    std::string_view plan);
 /// The cycles that the model alone expects of a plan, and its features (tensor_tile_network.hpp);
-/// empty where the network knows nothing of it.
+/// empty where no network knows such plans.
 std::vector<double> tensor_tiles_plan_features(const GemmProblem& problem,
                                                const DeviceProperties& device,
                                                std::string_view plan);
@@ -23,6 +23,10 @@ bool tensor_tiles_plan_awaits_columns(const GemmProblem& problem, const GemmAddr
                                       const DeviceProperties& device, std::string_view plan);
 std::vector<GemmPlan> register_operand_plans(const GemmProblem& problem,
                                              const DeviceProperties& device);
+/// Likewise (register_tile_network.hpp).
+std::vector<double> register_operand_plan_features(const GemmProblem& problem,
+                                                   const DeviceProperties& device,
+                                                   std::string_view plan);
 std::unique_ptr<GemmRun> prepare_register_operand_plan(Device& device, const GemmProblem& problem,
                                                        std::string_view plan);
 std::vector<GemmPlan> fp64_tiles_plans(const GemmProblem& problem, const DeviceProperties& device);

@@ -306,8 +306,7 @@ bool register_operand_pays(const GemmProblem& problem, const DeviceProperties& d
     const ChunkAccess access = chunk_access(problem, {});
     return access.a == RowsBy::elements || access.b == RowsBy::elements;
   }
-  const RegisterTile ours = register_tile_candidates(problem, device).front();
-  return expected_cycles(problem, ours, device) <
+  return timed_register_tiles(problem, device).front().cycles <
          timed_tensor_tiles(problem, device).front().cycles;
 }
 

@@ -71,13 +71,21 @@ std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layo
 Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
                            const RegisterLayout& layout, bool is_partial);
 
-/// Tiles that can compute the problem, the best by a model first. Extents are at least 1.
+/// A tile, and the cycles that it is expected to take.
+struct TimedRegisterTile {
+  RegisterTile tile;
+  double cycles = 0.0;
+};
+
+/// Tiles that can compute the problem, the fastest first: by the model of register_tile_time.hpp,
+/// of which the first are ranked once more by the network that was trained on such. Extents are at
+/// least 1.
+std::vector<TimedRegisterTile> timed_register_tiles(const GemmProblem& problem,
+                                                    const DeviceProperties& device);
+
+/// The tiles alone.
 std::vector<RegisterTile> register_tile_candidates(const GemmProblem& problem,
                                                    const DeviceProperties& device);
-
-/// The cycles that the model expects for one of them.
-double expected_cycles(const GemmProblem& problem, const RegisterTile& tile,
-                       const DeviceProperties& device);
 
 std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
                                                     const DeviceProperties& device);

@@ -199,28 +199,6 @@ bool is_faster(const TimedTensorTile& one, const TimedTensorTile& other) {
   return one.cycles < other.cycles;
 }
 
-// Has the network correct the times of the first of sorted tiles. Further ones gain next to
-// nothing, and might be first by its mistakes: of each product it was trained on little more was
-// measured.
-void rank_again(std::vector<TimedTensorTile>& sorted, const GemmProblem& problem, int sm_count) {
-  constexpr int times_ranked = 8;  // that differ
-  int times = 0;
-  double last = -1.0;
-  auto end = sorted.begin();
-  for (; end != sorted.end(); ++end) {
-    times += end->cycles != last ? 1 : 0;
-    if (times > times_ranked) break;
-    last = end->cycles;
-    if (!is_known_to_network(problem, end->tile)) continue;
-    end->cycles *= measured_over_expected(timed_features(problem, end->tile, sm_count).features);
-  }
-  if (end == sorted.begin()) return;
-  std::stable_sort(sorted.begin(), end, is_faster);
-  if (end == sorted.end() || !is_faster(*end, *(end - 1))) return;
-  const double slowest = (end - 1)->cycles, behind = slowest / end->cycles;
-  for (; end != sorted.end(); ++end) end->cycles = std::max(slowest, behind * end->cycles);
-}
-
 }  // namespace
 
 std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
@@ -300,7 +278,13 @@ std::vector<TimedTensorTile> timed_tensor_tiles(const GemmProblem& problem,
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(), is_faster);
-  rank_again(candidates, problem, device.sm_count);
+  const double least_gain = problem.precision == Precision::tf32 ? least_gain_in_tf32 : 0.0;
+  rank_first_again(candidates, least_gain, [&](const TimedTensorTile& timed) {
+    const TileNetwork* const network = network_for(problem, timed.tile);
+    if (network == nullptr) return 1.0;
+    const TileFeatures features = timed_features(problem, timed.tile, device.sm_count).features;
+    return network->measured_over_expected(features);
+  });
   return candidates;
 }
 

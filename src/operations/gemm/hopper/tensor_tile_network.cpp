@@ -61,29 +61,29 @@ TimedFeatures timed_features(const GemmProblem& problem, const TensorTile& tile,
   return {.cycles = time.cycles, .features = features_of(tiled, tile, layout, time)};
 }
 
-bool is_known_to_network(const GemmProblem& problem, const TensorTile& tile) {
-  constexpr std::int64_t least = 64, least_k = 16, most = 16384;  // extents that were measured
+bool is_known_to_tf32_networks(const GemmProblem& problem) {
+  // That were measured; of larger products too few.
+  constexpr std::int64_t least = 64, least_k = 16, most = 8192;
+  constexpr double most_products = 0x1p35;
   const MatmulShape& s = problem.shape;
-  return size_of(problem.a.type) == 2 && size_of(problem.c.type) == 2 && tile.panel == 0 &&
-         std::min(s.m, s.n) >= least && s.k >= least_k && std::max({s.m, s.n, s.k}) <= most;
+  return std::min(s.m, s.n) >= least && s.k >= least_k && std::max({s.m, s.n, s.k}) <= most &&
+         0.5 * s.flops() <= most_products;
 }
 
-double measured_over_expected(const TileFeatures& features) {
-  // Nothing was measured beyond that many.
-  constexpr double most_deviations = 3.0, most = 1.25;
-  const TileNetwork& net = tile_network;
-  std::array<float, tile_features> inputs{};
-  for (std::size_t i = 0; i < tile_features; ++i) {
-    const double deviations = (features[i] - net.mean[i]) / net.deviation[i];
-    inputs[i] = static_cast<float>(std::clamp(deviations, -most_deviations, most_deviations));
+const TileNetwork* network_for(const GemmProblem& problem, const TensorTile& tile) {
+  // Extents that were measured: long ones in 16 bits beside few rows or columns.
+  constexpr std::int64_t least = 64, least_k = 16, most = 16384;
+  constexpr std::int64_t few = 1024, most_beside_few = 40960, most_k_beside_few = 32768;
+  const MatmulShape& s = problem.shape;
+  const std::int64_t narrow = std::min(s.m, s.n), wide = std::max(s.m, s.n);
+  if (tile.panel > 0 || narrow < least || s.k < least_k) return nullptr;
+  if (problem.precision == Precision::tf32) {
+    return is_known_to_tf32_networks(problem) ? &tile_network_tf32 : nullptr;
   }
-  float logarithm = 0.0F;
-  for (std::size_t unit = 0; unit < TileNetwork::units; ++unit) {
-    float sum = net.biases[unit];
-    for (std::size_t i = 0; i < tile_features; ++i) sum += net.weights[unit][i] * inputs[i];
-    logarithm += net.outputs[unit] * std::max(sum, 0.0F);
-  }
-  return std::clamp(std::exp(static_cast<double>(logarithm)), 1.0 / most, most);
+  if (size_of(problem.a.type) != 2 || size_of(problem.c.type) != 2) return nullptr;
+  const bool is_known = std::max(wide, s.k) <= most ||
+                        (narrow <= few && wide <= most_beside_few && s.k <= most_k_beside_few);
+  return is_known ? &tile_network : nullptr;
 }
 
 }  // namespace tilescope::operations

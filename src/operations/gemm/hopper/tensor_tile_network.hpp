@@ -1,15 +1,15 @@
-// A small network, trained on measured times by bench/train_tile_network.py, that corrects the
-// model of tensor_tile_time.hpp for the tiles which that ranks first.
+// The networks that correct the model of tensor_tile_time.hpp for the tiles which that ranks first.
 #pragma once
 
 #include <array>
 #include <cstddef>
 
 #include "operations/gemm/hopper/tensor_tile_time.hpp"
+#include "operations/gemm/problem/plan_network.hpp"
 
 namespace tilescope::operations {
 
-/// The properties of a tile by which the network tells how far the model is wrong.
+/// The properties of a tile by which a network tells how far the model is wrong.
 constexpr std::size_t tile_features = 36;
 using TileFeatures = std::array<double, tile_features>;
 
@@ -22,22 +22,19 @@ struct TimedFeatures {
 /// Those of the problem's tile with `sm_count` SMs.
 TimedFeatures timed_features(const GemmProblem& problem, const TensorTile& tile, int sm_count);
 
-/// Whether the network was trained on such tiles and products: of 16-bit matrices.
-bool is_known_to_network(const GemmProblem& problem, const TensorTile& tile);
+using TileNetwork = PlanNetwork<tile_features>;
+extern const TileNetwork tile_network;       ///< of 16-bit matrices: tensor_tile_weights.cpp
+extern const TileNetwork tile_network_tf32;  ///< tensor_tile_weights_tf32.cpp
 
-/// The measured time over that of the model, beside other tiles for the same product: 0.8 to 1.25.
-double measured_over_expected(const TileFeatures& features);
+/// What another tile must gain by the networks' word to be taken before the model's first, a part
+/// of its time. With it less was lost on products that they were not trained on; networks of 16
+/// bits, which know more products, need none.
+constexpr double least_gain_in_tf32 = 0.01;
 
-/// One layer of rectified units, whose weighted sum is the logarithm of the factor. They read each
-/// feature less its mean, over its deviation.
-struct TileNetwork {
-  static constexpr std::size_t units = 64;
+/// Whether tile_network_tf32 and register_network were trained on such tf32 products.
+bool is_known_to_tf32_networks(const GemmProblem& problem);
 
-  std::array<float, tile_features> mean, deviation;
-  std::array<std::array<float, tile_features>, units> weights;
-  std::array<float, units> biases, outputs;
-};
-
-extern const TileNetwork tile_network;  ///< tensor_tile_weights.cpp
+/// The network that was trained on such tiles and products; null for others.
+const TileNetwork* network_for(const GemmProblem& problem, const TensorTile& tile);
 
 }  // namespace tilescope::operations
