@@ -1,16 +1,14 @@
 // Products over several GPUs beside one GPU: shards in device memory, and matrices in pinned host
 // memory. Prints a Markdown table and, for each row, whether the bits are those of one GPU.
 // Usage: sharded_products [OPTION] DEVICES [SIZE...], such as sharded_products all 8192 16384
-// --host: only matrices in host memory, each call, on one GPU too, with the times at which it got
-// how far.
+// --host: only matrices in host memory, with the times at which each call got how far.
 // --panels PLAN[,PLAN...] [--precision P]: only shards in device memory in P, bf16 by default, with
 // panels of B as each plan says, in turns. A plan is
 // FIRST:GROWTH:WIDEST:ENGINES:AWAITS: the first panel is one of FIRST parts of the columns, each
 // next is GROWTH times as wide, at most one of WIDEST parts, rows come from another GPU in ENGINES
-// copies at once, and with 1 one launch waits for panels where its kernel can. Today's is
-// 8:1:8:1:1. The whole product is timed on each GPU, one after the other, and counts on average.
-// Rows for what is left without any exchange, where each GPU has all of B: each GPU's
-// part while the others rest, and all parts at once.
+// copies at once, and with 1 one launch waits for panels where its kernel can (today: 8:1:8:1:1).
+// The whole product is timed on each GPU and counts on average. Rows without any exchange, where
+// each GPU has all of B: each GPU's part while the others rest, and all parts at once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -299,15 +297,20 @@ bool hold(const Devices& devices, Precision precision, std::int64_t size, const 
   std::optional<PartsAlone> parts;
   if (!plans.empty()) parts.emplace(devices, shards, type, size, options);
   const bool parts_have_the_bits = !parts || gives_the_bits([&] { parts->launch(streams); });
-  // In turns, and each GPU computes the whole as often: GPUs that have worked for longer run at
-  // lower clocks, and all at once are as slow as the slowest.
-  constexpr int turns = 7;
-  for (int turn = 0; turn < turns; ++turn) {
-    for (WholeProduct& whole : wholes) whole.time(expected);
-    for (Contender& contender : contenders) {
+  // In turns: GPUs that have worked for longer run at lower clocks, and all at once are as slow as
+  // the slowest. Whoever was first in a turn is last in the next.
+  std::vector<std::function<void()>> timings;
+  for (WholeProduct& whole : wholes) timings.emplace_back([&] { whole.time(expected); });
+  for (Contender& contender : contenders) {
+    timings.emplace_back([&] {
       contender.times.push_back(milliseconds(devices, streams, expected, contender.launch));
-    }
-    if (parts) parts->time(streams, expected);
+    });
+  }
+  if (parts) timings.emplace_back([&] { parts->time(streams, expected); });
+  constexpr int turns = 8;
+  for (int turn = 0; turn < turns; ++turn) {
+    for (const auto& timing : timings) timing();
+    std::reverse(timings.begin(), timings.end());
   }
   double one_ms = 0.0;  // of the GPUs, on average
   for (const WholeProduct& whole : wholes) {
@@ -394,21 +397,20 @@ bool hold_from_host(const Devices& devices, std::int64_t size, bool with_times) 
 int run(std::vector<std::string> arguments) {
   const bool only_host = !arguments.empty() && arguments[0] == "--host";
   if (only_host) arguments.erase(arguments.begin());
-  const auto value_of = [&](std::string_view option) {
-    std::string value;
-    if (arguments.size() > 1 && arguments[0] == option) {
-      value = arguments[1];
-      arguments.erase(arguments.begin(), arguments.begin() + 2);
-    }
-    return value;
-  };
   Plans plans;
-  Precision precision_of_plans = Precision::bf16;
-  if (const std::string list = value_of("--panels"); !list.empty()) {
-    plans = plans_of(list);
-    if (const std::string name = value_of("--precision"); !name.empty()) {
-      precision_of_plans = parse_precision(name);
+  std::optional<Precision> precision_of_plans;
+  while (arguments.size() > 1 && arguments[0].starts_with("--")) {
+    if (arguments[0] == "--panels") {
+      plans = plans_of(arguments[1]);
+    } else if (arguments[0] == "--precision") {
+      precision_of_plans = parse_precision(arguments[1]);
+    } else {
+      throw std::invalid_argument(arguments[0] + ": expected --host, --panels or --precision");
     }
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  }
+  if (precision_of_plans && plans.empty()) {
+    throw std::invalid_argument("--precision: only with --panels");
   }
   const Devices devices = open_devices(arguments.empty() ? "all" : arguments[0]);
   std::vector<std::int64_t> sizes;
@@ -418,19 +420,17 @@ int run(std::vector<std::string> arguments) {
   fmt::print(
       "| precision | size | kernel | one GPU ms | all ms | TFLOP/s | ratio | panels | MB received "
       "| way | bits |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+  std::vector<Precision> precisions{Precision::fp32, Precision::bf16, Precision::fp32_fast,
+                                    Precision::tf32};
+  if (!plans.empty()) precisions = {precision_of_plans.value_or(Precision::bf16)};
+  if (only_host) precisions.clear();
   bool is_same = true;
-  if (!plans.empty()) {
+  for (const Precision precision : precisions) {
     for (const std::int64_t size : sizes) {
-      is_same = hold(devices, precision_of_plans, size, plans) && is_same;
-    }
-    return is_same ? 0 : 1;
-  }
-  for (const Precision precision :
-       {Precision::fp32, Precision::bf16, Precision::fp32_fast, Precision::tf32}) {
-    for (const std::int64_t size : sizes) {
-      is_same = (only_host || hold(devices, precision, size)) && is_same;
+      is_same = hold(devices, precision, size, plans) && is_same;
     }
   }
+  if (!plans.empty()) return is_same ? 0 : 1;
   for (const std::int64_t size : sizes) {
     is_same = hold_from_host(devices, size, only_host) && is_same;
   }
