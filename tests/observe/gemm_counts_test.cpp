@@ -40,8 +40,13 @@ std::vector<MeasuredGemm> measured_gemms() {
   return result;
 }
 
-// The plan of `tensor_tiles` that was measured: the library may choose another since.
+// The plan that was measured: the library may choose another since.
 std::string_view measured_plan(const MeasuredGemm& chip) {
+  if (chip.rung == "register_operand") {
+    return chip.m == 125
+               ? "tile 16x64 products 1 consumers 1 stages 12 pair 0 splits 1 group 8 A by class"
+               : "tile 16x64 products 1 consumers 1 stages 12 pair 0 splits 1 group 8";
+  }
   const bool is_narrow = chip.precision == "bf16" && chip.m != 125;
   return is_narrow ? "tile 64x48 consumers 1 stages 8 cluster 1 splits 1 group 8 boxes 2 transposed"
                    : "tile 64x64 consumers 2 stages 8 cluster 1 splits 1 group 8 boxes 2 in turn";
@@ -52,8 +57,8 @@ std::optional<Counts> count_tiles(const MeasuredGemm& chip, Device& device) {
   const operations::GemmProblem problem = operations::dense_problem(
       {chip.m, chip.n, chip.k}, precision, operations::operand_type(precision),
       operations::usual_result_type(precision));
-  const auto run = operations::find_gemm_variant("tensor_tiles")
-                       ->prepare_plan(device, problem, measured_plan(chip));
+  const auto run =
+      operations::find_gemm_variant(chip.rung)->prepare_plan(device, problem, measured_plan(chip));
   const auto zeros = [&](std::int64_t rows, std::int64_t columns, DataType type) {
     const std::size_t bytes = static_cast<std::size_t>(rows * columns) * size_of(type);
     Buffer buffer = device.allocate(bytes, "operand");
@@ -68,7 +73,9 @@ std::optional<Counts> count_tiles(const MeasuredGemm& chip, Device& device) {
 }
 
 std::optional<Counts> count(const MeasuredGemm& chip, const std::shared_ptr<Device>& device) {
-  if (chip.rung == "tensor_tiles") return count_tiles(chip, *device);
+  if (chip.rung == "tensor_tiles" || chip.rung == "register_operand") {
+    return count_tiles(chip, *device);
+  }
   ProblemOptions options;
   options.precision = chip.precision;
   options.rows = chip.m, options.columns = chip.n, options.inner = chip.k;
