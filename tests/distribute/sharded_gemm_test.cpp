@@ -352,7 +352,7 @@ TEST(ShardedGemm, OneLaunchAwaitsTheOthersRowsOfB) {
 // A transposed tile has B for its rows. One with a narrow end does not end where panels of B do.
 TEST(ShardedGemm, OneLaunchOfTransposedAndOfNarrowTilesAwaitsTheOthersRowsOfB) {
   const Devices devices = open_devices("emulated:h200,emulated:h200");
-  for (const MatmulShape& shape : {MatmulShape{3840, 2312, 264}, {4096, 2568, 264}}) {
+  for (const MatmulShape& shape : {MatmulShape{3840, 2568, 264}, {4096, 2568, 264}}) {
     Shards shards(devices, shape, {shape.m / 2, shape.m / 2}, {128, 136}, DataType::bfloat16,
                   DataType::bfloat16);
     const distribute::ShardedProblem problem = distribute::sharded_problem(
