@@ -55,13 +55,8 @@ std::optional<std::string> ladder_refusal(const GemmProblem& problem,
 // By which train_plan_networks.py tells plans of a variant apart.
 std::vector<double> features_of(const operations::GemmChoice& choice, const GemmProblem& problem,
                                 const DeviceProperties& device) {
-  if (choice.variant->name == "tensor_tiles") {
-    return operations::tensor_tiles_plan_features(problem, device, choice.plan);
-  }
-  if (choice.variant->name == "register_operand") {
-    return operations::register_operand_plan_features(problem, device, choice.plan);
-  }
-  return {};
+  if (choice.variant->plan_features == nullptr) return {};
+  return choice.variant->plan_features(problem, device, choice.plan);
 }
 
 void add_tiles(std::vector<Entry>& entries, Device& device, const GemmProblem& problem,
@@ -305,8 +300,6 @@ class Contest {
 
 }  // namespace
 
-// The dispatcher's choice and every other plan that its models distinguish, but for those that they
-// expect to be far slower. If variants are named, only theirs.
 std::vector<Entry> plan_entries(const DeviceProperties& gpu, const GemmProblem& problem,
                                 const ContestOptions& options) {
   const std::vector<std::string>& names = options.variants;

@@ -56,7 +56,8 @@ struct Entry {
 std::vector<Entry> entries_of(Device& device, const operations::GemmProblem& problem,
                               const ContestOptions& options);
 
-/// The entries of a contest of all plans on such a GPU: the dispatcher's choice first.
+/// The dispatcher's choice on such a GPU, then every other plan that its models distinguish, but
+/// for those that they expect to be far slower. If variants are named, only theirs.
 std::vector<Entry> plan_entries(const DeviceProperties& gpu, const operations::GemmProblem& problem,
                                 const ContestOptions& options);
 

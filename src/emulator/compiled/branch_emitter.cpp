@@ -17,7 +17,7 @@ void RegionEmitter::spin(const Passage& way) {
   pause({ExitKind::spins, way.to, 0}, way.to, way.stale);
 }
 
-/// What is known at the begin of the block that the code goes to.
+/// The facts that hold at the begin of the block that the code goes to.
 const std::map<std::uint32_t, KnownFacts>& RegionEmitter::facts_at(std::uint32_t block) const {
   return masked_ != nullptr && block != masked_->part.join ? masked_->at_begin : region_.at_begin;
 }

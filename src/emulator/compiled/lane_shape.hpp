@@ -46,7 +46,7 @@ class ShapeTable {
   ShapeNumber widen(ShapeNumber a);
   ShapeNumber narrow(ShapeNumber a);
 
-  /// Of these lanes and lane 0.
+  /// The lowest and highest difference over these lanes and lane 0.
   ShapeExtent extent(ShapeNumber a, unsigned bytes, std::uint32_t lanes = 0xffffffffu) const;
   /// As a signed difference.
   std::int64_t difference(ShapeNumber a, int lane, unsigned bytes) const;

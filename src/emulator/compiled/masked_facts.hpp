@@ -1,4 +1,4 @@
-// What is known of registers inside a part that only some lanes run.
+// Facts about registers inside a part that only some lanes run.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tilescope::emulator::compiled {
 
-/// Of the lanes that run the block, no others than `lanes`, those that take the branch at its end:
+/// The lanes that take the branch at the block's end, where no others than `lanes` run the block:
 /// none, or all of `lanes`. Nothing: it is not known which do.
 std::optional<LaneMask> takers_inside(const FunctionPlan& plan, const FactRules& rules,
                                       const Facts& facts, std::uint32_t block, LaneMask lanes);

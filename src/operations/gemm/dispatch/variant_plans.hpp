@@ -9,13 +9,11 @@
 
 namespace tilescope::operations {
 
-// GemmVariant::plans, prepare_plan and awaits_columns of each variant that has them.
+// GemmVariant::plans, prepare_plan, plan_features and awaits_columns of each variant that has them.
 std::vector<GemmPlan> tensor_tiles_plans(const GemmProblem& problem,
                                          const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmProblem& problem,
                                                    std::string_view plan);
-/// The cycles that the model alone expects of a plan, and its features (tensor_tile_network.hpp);
-/// empty where no network knows such plans.
 std::vector<double> tensor_tiles_plan_features(const GemmProblem& problem,
                                                const DeviceProperties& device,
                                                std::string_view plan);
@@ -23,7 +21,6 @@ bool tensor_tiles_plan_awaits_columns(const GemmProblem& problem, const GemmAddr
                                       const DeviceProperties& device, std::string_view plan);
 std::vector<GemmPlan> register_operand_plans(const GemmProblem& problem,
                                              const DeviceProperties& device);
-/// Likewise (register_tile_network.hpp).
 std::vector<double> register_operand_plan_features(const GemmProblem& problem,
                                                    const DeviceProperties& device,
                                                    std::string_view plan);

@@ -1,6 +1,5 @@
 #include "operations/gemm/hopper/register_tile_network.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "operations/gemm/hopper/register_tile_time.hpp"
@@ -59,8 +58,8 @@ RegisterFeatures features_of(const GemmProblem& problem, const RegisterTile& til
 
 }  // namespace
 
-TimedRegisterFeatures timed_features(const GemmProblem& problem, const RegisterTile& tile,
-                                     int sm_count) {
+TimedFeatures<register_features> timed_features(const GemmProblem& problem,
+                                                const RegisterTile& tile, int sm_count) {
   const GemmProblem tiled = problem_of(tile, problem);
   const RegisterLayout layout = layout_of(tiled, tile);
   const RegisterTime time = expected_time(tiled, tile, layout, sm_count);

@@ -14,15 +14,9 @@ namespace tilescope::operations {
 constexpr std::size_t register_features = 38;
 using RegisterFeatures = std::array<double, register_features>;
 
-/// The cycles that the model alone expects of a tile, with its features.
-struct TimedRegisterFeatures {
-  double cycles = 0.0;
-  RegisterFeatures features;
-};
-
-/// Those of the problem's tile with `sm_count` SMs.
-TimedRegisterFeatures timed_features(const GemmProblem& problem, const RegisterTile& tile,
-                                     int sm_count);
+/// Those of the problem's tile with `sm_count` SMs, beside the model's cycles.
+TimedFeatures<register_features> timed_features(const GemmProblem& problem,
+                                                const RegisterTile& tile, int sm_count);
 
 using RegisterNetwork = PlanNetwork<register_features>;
 /// Trained together with tile_network_tf32, on the same products: register_tile_weights.cpp.

@@ -54,7 +54,8 @@ TileFeatures features_of(const GemmProblem& problem, const TensorTile& tile,
 
 }  // namespace
 
-TimedFeatures timed_features(const GemmProblem& problem, const TensorTile& tile, int sm_count) {
+TimedFeatures<tile_features> timed_features(const GemmProblem& problem, const TensorTile& tile,
+                                            int sm_count) {
   const GemmProblem tiled = problem_of(tile, problem);
   const TileLayout layout = layout_of(tiled, tile);
   const TileTime time = expected_time(tiled, tile, layout, sm_count);
@@ -62,7 +63,7 @@ TimedFeatures timed_features(const GemmProblem& problem, const TensorTile& tile,
 }
 
 bool is_known_to_tf32_networks(const GemmProblem& problem) {
-  // That were measured; of larger products too few.
+  // Extents that were measured; too few products with more multiplications were.
   constexpr std::int64_t least = 64, least_k = 16, most = 8192;
   constexpr double most_products = 0x1p35;
   const MatmulShape& s = problem.shape;

@@ -13,21 +13,16 @@ namespace tilescope::operations {
 constexpr std::size_t tile_features = 36;
 using TileFeatures = std::array<double, tile_features>;
 
-/// The cycles that the model alone expects of a tile, with its features.
-struct TimedFeatures {
-  double cycles = 0.0;
-  TileFeatures features;
-};
-
-/// Those of the problem's tile with `sm_count` SMs.
-TimedFeatures timed_features(const GemmProblem& problem, const TensorTile& tile, int sm_count);
+/// Those of the problem's tile with `sm_count` SMs, beside the model's cycles.
+TimedFeatures<tile_features> timed_features(const GemmProblem& problem, const TensorTile& tile,
+                                            int sm_count);
 
 using TileNetwork = PlanNetwork<tile_features>;
 extern const TileNetwork tile_network;       ///< of 16-bit matrices: tensor_tile_weights.cpp
 extern const TileNetwork tile_network_tf32;  ///< tensor_tile_weights_tf32.cpp
 
-/// What another tile must gain by the networks' word to be taken before the model's first, a part
-/// of its time. With it less was lost on products that they were not trained on; networks of 16
+/// The part of its time that another tile must gain by the networks' word to be taken before the
+/// model's first. With it less was lost on products that they were not trained on; networks of 16
 /// bits, which know more products, need none.
 constexpr double least_gain_in_tf32 = 0.01;
 

@@ -38,6 +38,10 @@ struct GemmVariant {
   /// problem's.
   std::unique_ptr<GemmRun> (*prepare_plan)(Device& device, const GemmProblem& problem,
                                            std::string_view plan) = nullptr;
+  /// The cycles that the model alone expects of the plan of that text, and its features, by which a
+  /// network corrects them; empty where no network knows such plans. Null: none knows any.
+  std::vector<double> (*plan_features)(const GemmProblem& problem, const DeviceProperties& device,
+                                       std::string_view plan) = nullptr;
   /// Names the order in which an element's products are added, as far as it follows from more than
   /// k; for variants without plans. A part of a product has the whole's bits only where it has the
   /// same. Null: k alone.

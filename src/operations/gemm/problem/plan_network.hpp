@@ -10,6 +10,14 @@
 
 namespace tilescope::operations {
 
+/// The cycles that a model alone expects of a plan, and the properties by which a network tells how
+/// far that is wrong.
+template <std::size_t Features>
+struct TimedFeatures {
+  double cycles = 0.0;
+  std::array<double, Features> features;
+};
+
 /// One layer of rectified units, whose weighted sum is the logarithm of a factor. They read each
 /// feature less its mean, over its deviation.
 template <std::size_t Features>
