@@ -11,19 +11,23 @@ namespace tilescope::emulator::compiled {
 class CodeMemory {
  public:
   CodeMemory() = default;
-  /// Copies the code to pages of its own. Empty when the system refuses.
-  explicit CodeMemory(std::span<const std::uint8_t> code);
+  /// Copies the code to pages of its own, from a cache line on that depends on the code's number.
+  /// Empty when the system refuses.
+  CodeMemory(std::span<const std::uint8_t> code, std::size_t number);
   CodeMemory(CodeMemory&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
+      : pages_(std::exchange(other.pages_, nullptr)), begin_(other.begin_), bytes_(other.bytes_) {}
   CodeMemory& operator=(CodeMemory&&) = delete;
   ~CodeMemory();
 
-  const void* data() const { return data_; }
-  std::size_t bytes() const { return data_ == nullptr ? 0 : bytes_; }
+  /// Null where it is empty.
+  const std::uint8_t* data() const {
+    return pages_ == nullptr ? nullptr : static_cast<const std::uint8_t*>(pages_) + begin_;
+  }
+  std::size_t bytes() const { return pages_ == nullptr ? 0 : bytes_; }
 
  private:
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
+  void* pages_ = nullptr;
+  std::size_t begin_ = 0, bytes_ = 0;
 };
 
 }  // namespace tilescope::emulator::compiled

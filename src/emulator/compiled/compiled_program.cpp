@@ -165,7 +165,7 @@ Wish CompiledProgram::compile(const Frame& frame, const CompiledState& state, st
 Wish CompiledProgram::add_region(const FunctionPlan& plan, Head& head, Region& region,
                                  const BlockCounter* counters) {
   RegionCode code = RegionEmitter(plan, region, watch_, numbers_, counters).emit();
-  auto result = std::make_unique<CompiledRegion>(CodeMemory(code.bytes));
+  auto result = std::make_unique<CompiledRegion>(CodeMemory(code.bytes, regions_));
   if (result->memory.data() == nullptr) return Wish::refused;
   for (const Assumption& assumption : region.assumptions) {
     result->assumed.emplace_back(assumption.reg, region.shapes[assumption.shape]);

@@ -63,9 +63,7 @@ struct CompiledRegion {
   Run entry(std::size_t at) const {
     return reinterpret_cast<Run>(const_cast<std::uint8_t*>(address(at)));
   }
-  const std::uint8_t* address(std::size_t at) const {
-    return static_cast<const std::uint8_t*>(memory.data()) + at;
-  }
+  const std::uint8_t* address(std::size_t at) const { return memory.data() + at; }
 };
 
 struct Head {
