@@ -77,8 +77,7 @@ void NumberEmitter::check_group(const AccessGroup& group) {
   } else {
     const Label miss = a_.label();
     a_.bind(retry);
-    a_.address(rdx, at(rax, extent.low));
-    a_.mov(rcx, rdx, 8);
+    a_.address(rcx, at(rax, extent.low));
     a_.subtract(rcx, bound(group, offsetof(AccessBounds, begin)), 8);
     a_.compare(rcx, bound(group, offsetof(AccessBounds, limit)), 8);
     a_.jump(Condition::above_equal, miss);
@@ -139,13 +138,14 @@ void NumberEmitter::fetch_ahead(const AccessGroup& group) {
   }
 }
 
-/// rax: the address of lane 0; rdx: the lowest one. Registers that keep numbers stay as they are.
+/// rax: the address of lane 0. Registers that keep numbers stay as they are.
 void NumberEmitter::emit_misses() {
   constexpr Gpr kSaved[] = {rax, r8, r9, r10, r11, rcx};  // as many as keep the stack aligned
   for (const Miss& miss : misses_) {
     a_.bind(miss.enter);
     for (const Gpr reg : kSaved) a_.push(reg);
     const GroupExtent extent = extent_of(*miss.group, shapes_);
+    a_.address(rdx, at(rax, extent.low));
     a_.mov_constant(rsi, miss.group->bounds);
     a_.mov_constant(rcx, static_cast<std::uint64_t>(extent.end - extent.low));
     a_.mov_constant(r8, miss.group->constant ? 1 : 0);

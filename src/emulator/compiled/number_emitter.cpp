@@ -31,6 +31,37 @@ void NumberEmitter::load_two(const Item& item) {
   }
 }
 
+/// Operand `i`, without an instruction where its number lies in a register or, read for the last
+/// time, in memory. rcx: where it takes one.
+Source NumberEmitter::source(const Item& item, std::size_t i) {
+  const unsigned width = bytes(item, i);
+  if (!item.in_numbers[i]) {
+    const int slot = item.in_slots[i];
+    if (const auto kept = kept_number(slot, width)) {
+      --reads_[slot];
+      return *kept;
+    }
+    if (!holds(slot, width) && reads_[slot] == 1 && width >= item.operation->width) {
+      --reads_[slot];
+      read_memory_.insert(slot);
+      return slot_place(a_, slot);
+    }
+  }
+  load(rcx, item, i);
+  return rcx;
+}
+
+/// rax: the first operand. Returns the second one, or the other way round where that is the same.
+Source NumberEmitter::load_operands(const Item& item, bool any_order) {
+  const bool second_first = !item.in_numbers[1] && holds(item.in_slots[1], bytes(item, 1));
+  if (second_first && !any_order) {
+    load_two(item);
+    return rcx;
+  }
+  load(rax, item, second_first ? 1 : 0);
+  return source(item, second_first ? 0 : 1);
+}
+
 /// A number of 32 bits as one of 64.
 void NumberEmitter::load_extended(Gpr to, const Item& item, std::size_t i) {
   load(to, item, i);
@@ -51,6 +82,7 @@ void NumberEmitter::emit() {
     }
     if (!item.out_slots.empty() && item.out_slots[0] != kNoSlot) load_memory(item);
   }
+  for (Kept& kept : kept_) drop(kept);
   leave_out_stores();
 }
 
@@ -88,8 +120,7 @@ void NumberEmitter::number(const Item& item) {
       select(item);
       break;
     case Act::load_parameter:
-      load_parameters(rcx);
-      a_.mov(rax, at(rcx, item.operation->code->offset), item.operation->width);
+      a_.mov(rax, at(load_parameters(), item.operation->code->offset), item.operation->width);
       break;
     default:
       if (item.one_for_all) check_signs(item);
@@ -102,11 +133,13 @@ void NumberEmitter::arithmetic(const Item& item) {
   const Operation& operation = *item.operation;
   const unsigned width = std::max<unsigned>(operation.width, 4);
   if (with_constant(item)) return;
-  if (operation.act == Act::multiply_add) load(rdx, item, 2);
-  if (operation.in.size() > 1) {
+  Source other = rcx;
+  if (operation.in.size() == 1) {
+    load(rax, item, 0);
+  } else if (operation.flip || operation.second_flip || operation.act == Act::multiply_high) {
     load_two(item);
   } else {
-    load(rax, item, 0);
+    other = load_operands(item, operation.act != Act::subtract);
   }
   if (operation.flip) a_.complement(rax, 4);
   if (operation.second_flip) a_.complement(rcx, 4);
@@ -115,17 +148,17 @@ void NumberEmitter::arithmetic(const Item& item) {
       a_.add_constant(rax, static_cast<std::uint64_t>(operation.code->offset), width);
       break;
     case Act::add:
-      a_.add(rax, rcx, width);
+      a_.add(rax, other, width);
       break;
     case Act::subtract:
-      a_.subtract(rax, rcx, width);
+      a_.subtract(rax, other, width);
       break;
     case Act::multiply:
-      a_.multiply(rax, rcx, width);
+      a_.multiply(rax, other, width);
       break;
     case Act::multiply_add:
-      a_.multiply(rax, rcx, width);
-      a_.add(rax, rdx, width);
+      a_.multiply(rax, other, width);
+      a_.add(rax, source(item, 2), width);
       break;
     case Act::multiply_high:
       if (operation.is_signed) {
@@ -136,13 +169,13 @@ void NumberEmitter::arithmetic(const Item& item) {
       a_.shift_right(rax, 32, 8);
       break;
     case Act::bit_and:
-      a_.bit_and(rax, rcx, width);
+      a_.bit_and(rax, other, width);
       break;
     case Act::bit_or:
-      a_.bit_or(rax, rcx, width);
+      a_.bit_or(rax, other, width);
       break;
     case Act::bit_xor:
-      a_.bit_xor(rax, rcx, width);
+      a_.bit_xor(rax, other, width);
       break;
     case Act::keep_bits:
       a_.and_constant(rax, static_cast<std::int32_t>(operation.mask), 4);
@@ -374,8 +407,15 @@ void NumberEmitter::check_signs(const Item& item) {
 void NumberEmitter::compare(const Item& item) {
   if (item.one_for_all) return compare_extremes(item);
   const Operation& operation = *item.operation;
-  load_two(item);
-  a_.compare(rax, rcx, operation.width);
+  const std::optional<std::uint64_t> with = item.in_numbers[1];
+  const auto constant = static_cast<std::int32_t>(with.value_or(0));
+  if (with &&
+      (operation.width <= 4 || std::int64_t{constant} == static_cast<std::int64_t>(*with))) {
+    load(rax, item, 0);
+    a_.compare_constant(rax, constant, operation.width);
+  } else {
+    a_.compare(rax, load_operands(item, false), operation.width);
+  }
   a_.set(condition_of(operation), rax);
   a_.negate(rax, 4);
 }

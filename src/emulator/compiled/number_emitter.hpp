@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -50,12 +51,15 @@ class NumberEmitter {
   void load(Gpr to, const Item& item, std::size_t i);
   void load_extended(Gpr to, const Item& item, std::size_t i);
   void load_slot(Gpr to, int slot, unsigned bytes);
-  void load_parameters(Gpr to);
+  Gpr load_parameters();
   void count_reads();
   void keep(Gpr from, int slot, unsigned bytes);
   void leave_out_stores();
   void store_result(int slot, unsigned bytes);
   void load_two(const Item& item);
+  Source source(const Item& item, std::size_t i);
+  Source load_operands(const Item& item, bool any_order);
+  std::optional<Gpr> kept_number(int slot, unsigned bytes);
   bool holds(int slot, unsigned bytes) const { return slot == held_ && bytes == held_bytes_; }
   bool check_known_shared(const AccessGroup& group);
   bool with_constant(const Item& item);
@@ -90,7 +94,10 @@ class NumberEmitter {
     Gpr reg;
     int slot = kNoSlot;
     unsigned bytes = 0;
+    bool is_read = true;
+    std::size_t begin = 0, end = 0;  ///< of the instruction that has put it there
   };
+  void drop(Kept& kept);
   std::array<Kept, 4> kept_{{{r8}, {r9}, {r10}, {r11}}};
   std::size_t next_kept_ = 0;
   std::map<int, int> reads_;   ///< by slot: how often items will read its number

@@ -14,12 +14,10 @@ constexpr int kParameters = -2;  ///< in the place of a slot: the address of the
 
 void NumberEmitter::load_slot(Gpr to, int slot, unsigned bytes) {
   const bool again = --reads_[slot] > 0;
-  const auto kept = std::find_if(kept_.begin(), kept_.end(),
-                                 [&](const Kept& x) { return x.slot == slot && x.bytes == bytes; });
   if (holds(slot, bytes)) {
     if (to != rax) a_.mov(to, rax, bytes);
-  } else if (kept != kept_.end()) {
-    a_.mov(to, kept->reg, bytes);
+  } else if (const auto kept = kept_number(slot, bytes)) {
+    a_.mov(to, *kept, bytes);
   } else {
     a_.mov(to, slot_place(a_, slot), bytes);
     read_memory_.insert(slot);
@@ -28,24 +26,40 @@ void NumberEmitter::load_slot(Gpr to, int slot, unsigned bytes) {
   if (to == rax) held_ = kNoSlot;  // it is about to change
 }
 
+/// The register that keeps the slot's number, which is about to be read there.
+std::optional<Gpr> NumberEmitter::kept_number(int slot, unsigned bytes) {
+  for (Kept& kept : kept_) {
+    if (kept.slot != slot || kept.bytes != bytes) continue;
+    kept.is_read = true;
+    return kept.reg;
+  }
+  return std::nullopt;
+}
+
 /// In the place of one that is not read any more, or was kept first.
 void NumberEmitter::keep(Gpr from, int slot, unsigned bytes) {
   auto chosen = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& x) {
     return x.slot == kNoSlot || (x.slot != kParameters && reads_[x.slot] <= 0);
   });
   if (chosen == kept_.end()) chosen = kept_.begin() + static_cast<int>(next_kept_++ % kept_.size());
+  drop(*chosen);
+  const std::size_t begin = a_.size();
   a_.mov(chosen->reg, from, bytes);
-  chosen->slot = slot;
-  chosen->bytes = bytes;
+  *chosen = {chosen->reg, slot, bytes, false, begin, a_.size()};
 }
 
-/// The address of the kernel's parameters.
-void NumberEmitter::load_parameters(Gpr to) {
-  const auto kept =
-      std::find_if(kept_.begin(), kept_.end(), [](const Kept& x) { return x.slot == kParameters; });
-  if (kept != kept_.end()) return a_.mov(to, kept->reg, 8);
-  a_.mov(to, at(kState, offsetof(CompiledState, parameters)), 8);
-  keep(to, kParameters, 8);
+/// The register keeps its number no longer. If nobody has read it there, it never had to.
+void NumberEmitter::drop(Kept& kept) {
+  if (!kept.is_read) a_.leave_out(kept.begin, kept.end);
+  kept = {kept.reg};
+}
+
+/// The register that has the address of the kernel's parameters.
+Gpr NumberEmitter::load_parameters() {
+  if (const auto kept = kept_number(kParameters, 8)) return *kept;
+  a_.mov(rcx, at(kState, offsetof(CompiledState, parameters)), 8);
+  keep(rcx, kParameters, 8);
+  return rcx;
 }
 
 /// How often items read each slot, and which slots are read by other code.
@@ -91,7 +105,7 @@ void NumberEmitter::store_result(int slot, unsigned bytes) {
   a_.store(slot_place(a_, slot), rax, bytes);
   stores_.push_back({slot, begin, a_.size()});
   for (Kept& kept : kept_) {
-    if (kept.slot == slot) kept.slot = kNoSlot;
+    if (kept.slot == slot) drop(kept);
   }
   if (reads_[slot] > 0) keep(rax, slot, bytes);
   held_ = slot;
