@@ -56,6 +56,8 @@ class Block final : public BlockView {
   /// `fills`: its warps' frames hold the registers that depend on the block, at once;
   /// else they do not before fill_frames.
   bool become_next(bool fills = true);
+  /// False: it never does.
+  bool may_become_next() const { return may_follow_; }
   void fill_frames();
   /// The numbers of those registers, as LaunchState::block_numbers.
   void numbers(std::span<std::uint64_t> numbers) const {

@@ -6,29 +6,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "emulator/harness.hpp"
+#include "emulator/turns.hpp"
 
 namespace tilescope::emulator::test {
 namespace {
-
-constexpr std::uint32_t kRounds = 6, kBlocks = 40, kThreads = 96;
-
-/// The thread's results at %rd3, its number in %r1, the counter's address in %r5.
-constexpr std::string_view kBegin = R"(.visible .entry k(.param .u64 results)
-{
-  .reg .pred %p<4>;
-  .reg .b32 %r<12>;
-  .reg .b64 %rd<5>;
-  .shared .align 4 .b32 counter;
-  ld.param.u64 %rd1, [results];
-  mov.u32 %r1, %tid.x;
-  mov.u32 %r2, %ctaid.x;
-  mov.u32 %r3, %ntid.x;
-  mad.lo.u32 %r4, %r2, %r3, %r1;
-  mul.wide.u32 %rd2, %r4, 24;
-  add.u64 %rd3, %rd1, %rd2;
-  mov.u32 %r5, counter;
-)";
 
 /// How the warps of a block go from barrier to barrier.
 enum class Barriers {
@@ -86,7 +67,7 @@ met:
 
 /// Every thread takes a number in each round.
 std::string turns(Barriers way) {
-  std::string text = std::string(kHeader) + std::string(kBegin);
+  std::string text = std::string(kHeader) + std::string(kTurnBegin);
   if (way == Barriers::loop || way == Barriers::parting_loop) {
     return text + R"(  mov.u32 %r6, 0;
 again:
@@ -103,7 +84,7 @@ again:
 )";
   }
   if (way == Barriers::of_warps) text += kTile;
-  for (int round = 0; round < static_cast<int>(kRounds); ++round) {
+  for (int round = 0; round < static_cast<int>(kTurnRounds); ++round) {
     text += "  atom.shared.add.u32 %r7, [%r5], 1;\n";
     if (way != Barriers::no_clock) {
       text += "  mov.u32 %r8, %clock;\n  mad.lo.u32 %r7, %r8, 65536, %r7;\n";
@@ -120,23 +101,6 @@ again:
   return text + "done:\n  ret;\n}\n";
 }
 
-struct TurnsOutcome {
-  LaunchSummary summary;
-  std::vector<std::uint32_t> numbers;
-};
-
-TurnsOutcome run(const std::string& ptx, std::uint64_t limit, bool interpret) {
-  Bench bench(ptx);
-  const std::size_t count = std::size_t{kBlocks} * kThreads * kRounds;
-  const std::uint64_t results = bench.upload(std::vector<std::uint32_t>(count, 0), "results");
-  LaunchOptions options{.threads = 1, .max_instructions = limit};
-  options.interpret = interpret;
-  TurnsOutcome outcome;
-  outcome.summary = bench.run("k", {kBlocks}, {kThreads}, options, results);
-  outcome.numbers = bench.download<std::uint32_t>(results, count);
-  return outcome;
-}
-
 class CompiledTurns : public ::testing::TestWithParam<Barriers> {
  protected:
   void SetUp() override { setenv("TILESCOPE_COMPILE_AFTER", "2", 1); }
@@ -144,14 +108,14 @@ class CompiledTurns : public ::testing::TestWithParam<Barriers> {
 };
 
 TEST_P(CompiledTurns, AreInTheOrderOfTheInterpreter) {
-  const TurnsOutcome interpreted = run(turns(GetParam()), 0, true);
-  const TurnsOutcome compiled = run(turns(GetParam()), 0, false);
+  const TurnsOutcome interpreted = run_turns(turns(GetParam()), 0, true);
+  const TurnsOutcome compiled = run_turns(turns(GetParam()), 0, false);
   EXPECT_EQ(interpreted.summary.end, LaunchEnd::complete);
   EXPECT_EQ(compiled.summary.end, LaunchEnd::complete);
   EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
   EXPECT_EQ(interpreted.numbers, compiled.numbers);
   // The warp that completes a barrier takes the next number before those that waited there.
-  const std::uint32_t last = (kThreads - 32) * kRounds, first = 0;
+  const std::uint32_t last = (kTurnThreads - 32) * kTurnRounds, first = 0;
   if (GetParam() == Barriers::loop || GetParam() == Barriers::parting_loop) {
     EXPECT_LT(interpreted.numbers[last + 1] % 1'000'000,
               interpreted.numbers[first + 1] % 1'000'000);
@@ -160,31 +124,13 @@ TEST_P(CompiledTurns, AreInTheOrderOfTheInterpreter) {
 
 TEST_P(CompiledTurns, EndAtTheSameInstruction) {
   for (const std::uint64_t limit : {1u, 100u, 999u, 2'000u, 3'500u}) {
-    const TurnsOutcome interpreted = run(turns(GetParam()), limit, true);
-    const TurnsOutcome compiled = run(turns(GetParam()), limit, false);
+    const TurnsOutcome interpreted = run_turns(turns(GetParam()), limit, true);
+    const TurnsOutcome compiled = run_turns(turns(GetParam()), limit, false);
     EXPECT_EQ(interpreted.summary.end, LaunchEnd::budget_spent) << limit;
     EXPECT_EQ(compiled.summary.end, LaunchEnd::budget_spent) << limit;
     EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions) << limit;
     EXPECT_EQ(interpreted.numbers, compiled.numbers) << limit;
   }
-}
-
-/// A kernel that goes on behind kBegin; `total` is a word of global memory.
-std::string kernel_of(std::string_view body) {
-  return std::string(kHeader) + ".global .align 4 .u32 total;\n" + std::string(kBegin) +
-         std::string(body);
-}
-
-/// Returns what the interpreter gives.
-TurnsOutcome expect_as_interpreted(std::string_view body) {
-  setenv("TILESCOPE_COMPILE_AFTER", "2", 1);
-  const std::string ptx = kernel_of(body);
-  TurnsOutcome interpreted = run(ptx, 0, true);
-  const TurnsOutcome compiled = run(ptx, 0, false);
-  EXPECT_EQ(interpreted.summary.warp_instructions, compiled.summary.warp_instructions);
-  EXPECT_EQ(interpreted.numbers, compiled.numbers);
-  unsetenv("TILESCOPE_COMPILE_AFTER");
-  return interpreted;
 }
 
 /// Every warp adds five times or less in a loop without barriers, and keeps what it found last.
@@ -206,7 +152,7 @@ again:
 TEST(CompiledLoops, GiveTurnsToOthersInEachRound) {
   const TurnsOutcome interpreted = expect_as_interpreted(kSums);
   // Five rounds of the first warp, four of the second, three of the last, which is done first.
-  EXPECT_EQ(interpreted.numbers[64 * kRounds], 8u * 32);
+  EXPECT_EQ(interpreted.numbers[64 * kTurnRounds], 8u * 32);
   EXPECT_EQ(interpreted.numbers[0], 11u * 32 + 2 * 32 * 100);
 }
 
@@ -265,7 +211,7 @@ meet:
 TEST(CompiledLoops, KeepWhatIsWrittenBehindThem) {
   const TurnsOutcome interpreted = expect_as_interpreted(kPartsBehind);
   EXPECT_EQ(interpreted.numbers[0], 2005u);
-  EXPECT_EQ(interpreted.numbers[5 * kRounds], 1028u);  // 25 ^ 5
+  EXPECT_EQ(interpreted.numbers[5 * kTurnRounds], 1028u);  // 25 ^ 5
 }
 
 /// Behind a barrier every warp looks 100 times whether others have changed something, in every
@@ -288,7 +234,8 @@ again:
 /// A block whose warps only spin gives others a turn after some rounds.
 TEST(CompiledLoops, LetOtherBlocksRunInTheOrderOfTheInterpreter) {
   const TurnsOutcome interpreted = expect_as_interpreted(kLooks);
-  EXPECT_GT(interpreted.numbers[0], interpreted.numbers[kThreads * kRounds]);  // of two blocks
+  EXPECT_GT(interpreted.numbers[0],
+            interpreted.numbers[kTurnThreads * kTurnRounds]);  // of two blocks
 }
 
 /// The block in the middle crosses 1.7 million barriers, in more than 20 million warp instructions.
@@ -312,10 +259,10 @@ again:
 /// A block that has run long lets others run, wherever it is.
 TEST(CompiledLoops, LetOtherBlocksRunAfterALongTime) {
   setenv("TILESCOPE_COMPILE_AFTER", "2", 1);
-  const TurnsOutcome outcome = run(kernel_of(kLong), 0, false);
+  const TurnsOutcome outcome = run_turns(turns_kernel(kLong), 0, false);
   for (const std::size_t warp : {0u, 1u, 2u}) {
-    EXPECT_GT(outcome.numbers[(20 * kThreads + warp * 32) * kRounds],
-              outcome.numbers[(21 * kThreads + warp * 32) * kRounds]);
+    EXPECT_GT(outcome.numbers[(20 * kTurnThreads + warp * 32) * kTurnRounds],
+              outcome.numbers[(21 * kTurnThreads + warp * 32) * kTurnRounds]);
   }
   unsetenv("TILESCOPE_COMPILE_AFTER");
 }

@@ -46,7 +46,7 @@ struct CompiledRegion {
   std::size_t slots = 0;
   // As in RegionCode:
   std::size_t trusted_entry = 0, trusted_inner = 0, rounds_entry = 0;
-  std::uint32_t round_barrier = 0;
+  std::uint32_t round_barrier = kNoBarrier;
   bool knows_block = false;
   std::uint32_t counter = 0;  ///< CodeBlock::counter of the head
   std::size_t number = 0;     ///< in the program

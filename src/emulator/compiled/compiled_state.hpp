@@ -42,8 +42,8 @@ struct alignas(64) RoundWarp {
 inline constexpr int kRoundWarpShift = 6;
 static_assert(sizeof(RoundWarp) == 1 << kRoundWarpShift);
 
-/// Rounds::barrier where there are no rounds.
-inline constexpr std::uint32_t kNoRounds = 0xffffffffu;
+/// Rounds::barrier where there are no rounds, or rounds of warps that meet no barrier.
+inline constexpr std::uint32_t kNoBarrier = 0xffffffffu;
 
 /// Sets of warps are bits by number.
 struct Rounds {
@@ -53,7 +53,7 @@ struct Rounds {
   std::uint32_t waiting = 0;
   std::uint32_t ready = 0;  ///< those that will have their turn in this round
   std::uint32_t ends = 0;   ///< those whose end nobody notices, where none waits
-  std::uint32_t barrier = kNoRounds;
+  std::uint32_t barrier = kNoBarrier;
   std::uint64_t completions = 0;
   std::int64_t steps = 0;    ///< warp instructions of the turns that are over
   std::int64_t longest = 0;  ///< those that a turn begins with

@@ -54,8 +54,8 @@ struct RegionCode {
   std::size_t trusted_inner = 0;  ///< the same for code that runs already
   /// `trusted_inner` takes what depends on the block from CompiledState::block_numbers.
   bool knows_block = false;
-  std::size_t rounds_entry = 0;     ///< for the next warp of Rounds; 0: there are none
-  std::uint32_t round_barrier = 0;  ///< Rounds::barrier
+  std::size_t rounds_entry = 0;              ///< for the next warp of Rounds; 0: there are none
+  std::uint32_t round_barrier = kNoBarrier;  ///< Rounds::barrier
   RegionSums sums;
   RegionAnnounced announced;
   std::vector<CountedWay> ways;

@@ -29,16 +29,23 @@ std::optional<std::uint8_t> full_barrier(const FunctionPlan& plan, const Code& c
 }
 
 /// There is a barrier for all threads, behind which warps go on inside, and nobody follows the
-/// order of events.
+/// order of events. Or warps begin and end inside, and where nobody watches so do those of the
+/// next block.
 bool RegionEmitter::may_have_rounds() const {
   if (watch_ == AccessWatch::each) return false;
-  return std::any_of(region_.at_begin.begin(), region_.at_begin.end(), [&](const auto& at_begin) {
-    const std::uint32_t b = at_begin.first;
+  const auto any = [&](const auto& holds) {
+    return std::any_of(region_.at_begin.begin(), region_.at_begin.end(),
+                       [&](const auto& at_begin) { return holds(at_begin.first); });
+  };
+  const auto waits = [&](std::uint32_t b) {
     const CodeBlock& block = plan_.blocks()[b];
     return block.end == BlockEnd::barrier && continues_inside(plan_, b) &&
            region_.at_begin.contains(block.next) &&
            full_barrier(plan_, plan_.function().code[block.body_end]);
-  });
+  };
+  if (any(waits)) return true;
+  return watch_ == AccessWatch::nothing && region_.head == 0 && is_lasting() &&
+         any([&](std::uint32_t b) { return plan_.ends_warp(b); });
 }
 
 /// Where there are rounds at this barrier, as Block::arrive_whole and the end of the turn; the warp

@@ -63,8 +63,11 @@ bool TurnRounds::begin(Block& block, std::uint64_t first_place,
                        std::span<const CompiledRegion* const> beginnings) {
   const LaunchState& launch = block.launch();
   std::vector<Warp>& warps = block.warps();
-  if (!is_worth(warps[0].begins()) || warps.size() > warps_.size() ||
-      (state_.context->events & kOrder) != 0 || launch.setup().options.max_instructions != 0) {
+  const bool begins = warps[0].begins();
+  const bool has_barrier = region_->round_barrier != kNoBarrier;
+  if (!has_barrier && !(begins && block.may_become_next())) return false;
+  if (!is_worth(begins) || warps.size() > warps_.size() || (state_.context->events & kOrder) != 0 ||
+      launch.setup().options.max_instructions != 0) {
     return false;
   }
   Rounds& rounds = state_.rounds;
@@ -83,7 +86,8 @@ bool TurnRounds::begin(Block& block, std::uint64_t first_place,
     if (!add(warps[i], beginnings[i])) return false;
   }
   return (rounds.live & ~rounds.waiting) != 0 &&
-         block.has_only_barrier(static_cast<std::uint8_t>(region_->round_barrier));
+         (!has_barrier ||
+          block.has_only_barrier(static_cast<std::uint8_t>(region_->round_barrier)));
 }
 
 /// The warp is where it was last, at or behind a barrier; nowhere if it has not begun. `left`: it
@@ -126,7 +130,7 @@ void TurnRounds::note_worth() {
   const auto warps = static_cast<std::uint64_t>(std::popcount(live_));
   Worth& worth = worth_[region_->number];
   worth.times += blocks_;
-  worth.warps += blocks_ * warps;
+  worth.warps += warps;
   worth.turns += whole_ * warps;
   while (worth.times >= 2 * kTrials) {  // older ones count less
     worth = {worth.times / 2, worth.refused, worth.warps / 2, worth.turns / 2};
@@ -185,7 +189,7 @@ void TurnRounds::end(Block& block, const RoundWarp* left) {
                        rounds.waiting);
     block.begin_round(rounds.completions - rounds.first_completions);
   }
-  rounds.barrier = kNoRounds;
+  rounds.barrier = kNoBarrier;
   rounds.ends = 0;
 }
 
