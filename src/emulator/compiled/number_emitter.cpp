@@ -41,7 +41,7 @@ Source NumberEmitter::source(const Item& item, std::size_t i) {
       --reads_[slot];
       return *kept;
     }
-    if (!holds(slot, width) && reads_[slot] == 1 && width >= item.operation->width) {
+    if (!holds(slot, width) && reads_[slot] == 1) {
       --reads_[slot];
       read_memory_.insert(slot);
       return slot_place(a_, slot);
