@@ -1,9 +1,10 @@
 """Trains the networks that rank the first plans of a product once more, from measured plans.
 
 Usage: bench/train_plan_networks.py [--check] [--keep KEPT.json]... [--variant V] PLANS.json... > WEIGHTS
-WEIGHTS, below src/operations/gemm/hopper/, is tensor_tile_weights.cpp for products in 16 bits,
-tensor_tile_weights_tf32.cpp for those in tf32, and register_tile_weights.cpp with `--variant
-register_operand`.
+WEIGHTS, below src/operations/gemm/, is hopper/tensor_tile_weights.cpp for products in 16 bits; for
+those in tf32 hopper/tensor_tile_weights_tf32.cpp, and with `--variant register_operand`
+hopper/register_tile_weights.cpp; for those in fp32 hopper/ffma_weights.cpp with `--variant
+ffma_tiles`, and general/short_k_weights.cpp with `--variant short_k`.
 
 PLANS.json: what `build/bench/products --precision bf16 --plans --most 16 --random 20 --aligned 8
 --seed S --samples 24 --budget 10 --json PLANS.json` writes on a GPU, for many seeds.
@@ -28,12 +29,16 @@ import textwrap
 
 import numpy as np
 
-# The networks' types, names and headers in the library, for each precision and variant.
+# The networks' types, names and headers in src/operations/gemm, for each precision and variant.
 NETWORKS_OF = {
-    "16 bits": {"tensor_tiles": ("TileNetwork", "tile_network", "tensor_tile_network.hpp")},
-    "tf32": {"tensor_tiles": ("TileNetwork", "tile_network_tf32", "tensor_tile_network.hpp"),
-             "register_operand": ("RegisterNetwork", "register_network", "register_tile_network.hpp")},
+    "16 bits": {"tensor_tiles": ("TileNetwork", "tile_network", "hopper/tensor_tile_network.hpp")},
+    "tf32": {"tensor_tiles": ("TileNetwork", "tile_network_tf32", "hopper/tensor_tile_network.hpp"),
+             "register_operand": ("RegisterNetwork", "register_network",
+                                  "hopper/register_tile_network.hpp")},
+    "fp32": {"ffma_tiles": ("FfmaNetwork", "ffma_network", "hopper/ffma_network.hpp"),
+             "short_k": ("ShortKNetwork", "short_k_network", "general/short_k_network.hpp")},
 }
+VARIANTS = sorted({variant for networks in NETWORKS_OF.values() for variant in networks})
 UNITS, NETWORKS = 16, 4  # of a network; that are averaged
 MOST_DEVIATIONS = 3.0  # as PlanNetwork has it
 TEMPERATURE = 0.012  # of the choice: a logarithm of times
@@ -58,7 +63,7 @@ class Plans:
             plans = [plan for plan in row["plans"] if plan.get(time) and plan.get("features")]
             if len(plans) < 2:
                 continue
-            precision = "tf32" if row["precision"] == "tf32" else "16 bits"
+            precision = row["precision"] if row["precision"] in NETWORKS_OF else "16 bits"
             if precision != (self.precision or precision):
                 sys.exit(f"{path}: {row['precision']}: the products before are in {self.precision}")
             self.precision = precision
@@ -73,7 +78,7 @@ class Plans:
     def complete(self):
         if self.count == 0:
             sys.exit("no product has two plans with features and times: were they measured with "
-                     "--plans, in 16 bits or tf32?")
+                     "--plans, in a precision that has networks?")
         for name in ("products", "measured", "expected"):
             setattr(self, name, np.array(getattr(self, name)))
         self.features = {variant: np.array(of) for variant, of in self.features.items()}
@@ -212,7 +217,7 @@ def check(plans, measured, parts=5):
 
 
 def number(value):
-    text = f"{value:.5g}"
+    text = f"{value:.4g}"
     return text + ("F" if "." in text or "e" in text else ".0F")
 
 
@@ -243,7 +248,7 @@ def write(networks, plans, variant):
     kind, name, header = NETWORKS_OF[plans.precision][variant]
     of = f"{len(plans.rows[variant])} of {len(plans.measured)} plans of {plans.count} products"
     print(f"""// Written by bench/train_plan_networks.py from {of}.
-#include "operations/gemm/hopper/{header}"
+#include "operations/gemm/{header}"
 
 namespace tilescope::operations {{
 
@@ -258,7 +263,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("plans", nargs="+")
     parser.add_argument("--keep", action="append", default=[])
-    parser.add_argument("--variant", default="tensor_tiles", choices=NETWORKS_OF["tf32"])
+    parser.add_argument("--variant", default="tensor_tiles", choices=VARIANTS)
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     plans = Plans()

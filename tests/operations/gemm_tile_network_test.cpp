@@ -8,6 +8,7 @@
 #include "operations/gemm/hopper/register_tile_network.hpp"
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tile_network.hpp"
+#include "operations/gemm/problem/product_features.hpp"
 #include "support/gemm_kernels.hpp"
 #include "support/tensor_products.hpp"
 
@@ -90,7 +91,7 @@ TEST(TileNetwork, KnowsLongProductsOfFewRowsOrColumns) {
 TEST(RegisterNetwork, KnowsProductsLikeThoseItWasTrainedOn) {
   const auto is_known = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     const GemmProblem problem = tensor_product(m, n, k, Precision::tf32);
-    const bool known = is_known_to_tf32_networks(problem);
+    const bool known = has_measured_extents(problem);
     EXPECT_EQ(network_for(problem, {}), known ? &tile_network_tf32 : nullptr);
     return known;
   };

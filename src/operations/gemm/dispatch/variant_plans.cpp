@@ -11,13 +11,17 @@
 #include "operations/gemm/general/fp64_tiles.hpp"
 #include "operations/gemm/general/short_k.hpp"
 #include "operations/gemm/general/short_k_mma.hpp"
+#include "operations/gemm/general/short_k_mma_network.hpp"
+#include "operations/gemm/general/short_k_network.hpp"
 #include "operations/gemm/general/small_products.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
+#include "operations/gemm/hopper/ffma_network.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
 #include "operations/gemm/hopper/register_tile_network.hpp"
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tile_network.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
+#include "operations/gemm/problem/product_features.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -177,7 +181,7 @@ std::vector<GemmPlan> register_operand_plans(const GemmProblem& problem,
 std::vector<double> register_operand_plan_features(const GemmProblem& problem,
                                                    const DeviceProperties& device,
                                                    std::string_view plan) {
-  if (!is_known_to_tf32_networks(problem)) return {};
+  if (!has_measured_extents(problem)) return {};
   const RegisterTile tile =
       plan_called(plan, "register_operand", register_tile_candidates(problem, device));
   return in_one_list(timed_features(problem, tile, device.sm_count));
@@ -206,6 +210,14 @@ std::vector<GemmPlan> ffma_plans(const GemmProblem& problem, const DevicePropert
   return plans_of(ffma_plan_candidates(problem, device));
 }
 
+std::vector<double> ffma_plan_features(const GemmProblem& problem, const DeviceProperties& device,
+                                       std::string_view plan) {
+  if (!has_measured_extents(problem)) return {};
+  return in_one_list(timed_features(
+      problem, plan_called(plan, "ffma_tiles", ffma_plan_candidates(problem, device)),
+      device.sm_count));
+}
+
 std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& problem,
                                            std::string_view plan) {
   return prepare_ffma(
@@ -215,6 +227,14 @@ std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& pr
 
 std::vector<GemmPlan> short_k_plans(const GemmProblem& problem, const DeviceProperties& device) {
   return plans_of(short_k_plan_candidates(problem, device));
+}
+
+std::vector<double> short_k_plan_features(const GemmProblem& problem,
+                                          const DeviceProperties& device, std::string_view plan) {
+  if (!has_measured_extents(problem)) return {};
+  return in_one_list(timed_features(
+      problem, plan_called(plan, "short_k", short_k_plan_candidates(problem, device)),
+      device.sm_count));
 }
 
 std::unique_ptr<GemmRun> prepare_short_k_plan(Device& device, const GemmProblem& problem,
@@ -227,6 +247,15 @@ std::unique_ptr<GemmRun> prepare_short_k_plan(Device& device, const GemmProblem&
 std::vector<GemmPlan> short_k_mma_plans(const GemmProblem& problem,
                                         const DeviceProperties& device) {
   return plans_of(short_k_mma_plan_candidates(problem, device));
+}
+
+std::vector<double> short_k_mma_plan_features(const GemmProblem& problem,
+                                              const DeviceProperties& device,
+                                              std::string_view plan) {
+  if (!has_measured_extents(problem)) return {};
+  return in_one_list(timed_features(
+      problem, plan_called(plan, "short_k_mma", short_k_mma_plan_candidates(problem, device)),
+      device.sm_count));
 }
 
 std::unique_ptr<GemmRun> prepare_short_k_mma_plan(Device& device, const GemmProblem& problem,

@@ -30,12 +30,19 @@ std::vector<GemmPlan> fp64_tiles_plans(const GemmProblem& problem, const DeviceP
 std::unique_ptr<GemmRun> prepare_fp64_tiles_plan(Device& device, const GemmProblem& problem,
                                                  std::string_view plan);
 std::vector<GemmPlan> ffma_plans(const GemmProblem& problem, const DeviceProperties& device);
+std::vector<double> ffma_plan_features(const GemmProblem& problem, const DeviceProperties& device,
+                                       std::string_view plan);
 std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& problem,
                                            std::string_view plan);
 std::vector<GemmPlan> short_k_plans(const GemmProblem& problem, const DeviceProperties& device);
+std::vector<double> short_k_plan_features(const GemmProblem& problem,
+                                          const DeviceProperties& device, std::string_view plan);
 std::unique_ptr<GemmRun> prepare_short_k_plan(Device& device, const GemmProblem& problem,
                                               std::string_view plan);
 std::vector<GemmPlan> short_k_mma_plans(const GemmProblem& problem, const DeviceProperties& device);
+std::vector<double> short_k_mma_plan_features(const GemmProblem& problem,
+                                              const DeviceProperties& device,
+                                              std::string_view plan);
 std::unique_ptr<GemmRun> prepare_short_k_mma_plan(Device& device, const GemmProblem& problem,
                                                   std::string_view plan);
 std::vector<GemmPlan> small_products_plans(const GemmProblem& problem,

@@ -3,40 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "operations/gemm/general/short_k_network.hpp"
 #include "operations/gemm/operands/access_kernels.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
-#include "operations/gemm/problem/time_model.hpp"
 #include "operations/rung/kernel_plan.hpp"
 #include "operations/rung/kernel_source.hpp"
 
 namespace tilescope::operations {
 namespace {
-
-// Microseconds on an H200: of a block that has an SM to itself, and for each step of k; of an SM
-// for each of its blocks, and for each step of theirs. Fitted to all plans of 410 products
-// (docs/results/products_random_h200.md).
-struct TimedTile {
-  ShortKTile tile;
-  double first, of_k;
-  double own, own_of_k;
-};
-constexpr TimedTile timed_tiles[] = {
-    {{8, 8, 2, 2, 1, 16, 3}, 1.19, 0.0508, 1.04, 0.0474},
-    {{8, 8, 2, 1, 2, 32, 2}, 0.80, 0.0290, 0.82, 0.0243},
-    {{4, 8, 4, 1, 1, 16, 3}, 0.16, 0.0366, 0.51, 0.0287},
-    {{8, 8, 1, 1, 4, 32, 3}, 0.51, 0.0167, 0.62, 0.0144},
-    {{4, 8, 2, 1, 2, 32, 2}, 0.19, 0.0216, 0.36, 0.0159},
-    {{4, 4, 2, 1, 4, 32, 4}, 0.00, 0.0115, 0.34, 0.0101},
-    {{4, 4, 1, 1, 4, 32, 4}, 0.00, 0.0095, 0.17, 0.0062},
-    {{4, 4, 1, 1, 8, 32, 3}, 0.00, 0.0099, 0.29, 0.0064},
-};
-
-std::int64_t tiles_of(const GemmProblem& problem, const ShortKTile& tile) {
-  return groups_of(problem.shape.m, tile.rows()) * groups_of(problem.shape.n, tile.columns()) *
-         problem.batch;
-}
 
 // The stages of copies, whose rows have four words more where they are turned, or the sums of all
 // slices.
@@ -96,46 +71,24 @@ class ShortKRun final : public GemmRun {
   AccessKernels kernels_;
 };
 
-double expected_cycles(const GemmProblem& problem, const TimedTile& timed, int blocks_per_sm,
-                       const DeviceProperties& device) {
-  constexpr double cycles_of_microsecond = 1755.0, launch = 5.73;
-  // Where C is added, for each 1,024 elements of a tile: of a block alone, and of the SM.
-  constexpr double adding = 0.242, own_adding = 0.061, elements = 1024.0;
-  // The additional part of an SM's time where an operand lies along k, and is turned.
-  constexpr double turning_a = 0.064, turning_b = 0.104;
-  const ShortKTile& tile = timed.tile;
-  const double k = double(problem.shape.k);
-  const double adds = problem.beta != 0.0 ? tile.rows() * tile.columns() / elements : 0.0;
-  const double turns = 1.0 + (problem.a.order == Order::row_major ? turning_a : 0.0) +
-                       (problem.b.order == Order::column_major ? turning_b : 0.0);
-  const double alone = timed.first + timed.of_k * k + adding * adds;
-  const double own = timed.own + timed.own_of_k * k * turns + own_adding * adds;
-  // Blocks hide each other's waits, or the SM is what they wait for.
-  const auto round = [&](std::int64_t blocks) {
-    constexpr double power = 3.0;
-    if (blocks == 0) return 0.0;
-    return overlapped(alone, double(blocks) * own, power);
-  };
-  const std::int64_t sms = std::max(1, device.sm_count), at_once = blocks_per_sm;
-  const std::int64_t tiles = tiles_of(problem, tile), full = tiles / (at_once * sms);
-  const std::int64_t rest = groups_of(tiles % (at_once * sms), sms);
-  return cycles_of_microsecond * (launch + double(full) * round(at_once) + round(rest));
-}
-
 }  // namespace
 
 std::vector<ShortKPlan> short_k_plan_candidates(const GemmProblem& problem,
                                                 const DeviceProperties& device) {
   std::vector<ShortKPlan> plans;
-  for (const TimedTile& timed : timed_tiles) {
-    const int blocks = blocks_per_sm(problem, timed.tile, device);
-    if (blocks == 0) continue;
-    plans.push_back({.tile = timed.tile,
-                     .blocks_per_sm = blocks,
-                     .cycles = expected_cycles(problem, timed, blocks, device)});
+  for (const ShortKTile& tile : short_k_tiles()) {
+    ShortKPlan plan{.tile = tile, .blocks_per_sm = blocks_per_sm(problem, tile, device)};
+    if (plan.blocks_per_sm == 0) continue;
+    plan.cycles = expected_time(problem, plan, device.sm_count).cycles;
+    plans.push_back(plan);
   }
   std::stable_sort(plans.begin(), plans.end(), [](const ShortKPlan& one, const ShortKPlan& other) {
     return one.cycles < other.cycles;
+  });
+  if (device.compute_major != 9 || !has_measured_extents(problem)) return plans;
+  rank_first_again(plans, least_gain_of_few, [&](const ShortKPlan& plan) {
+    return short_k_network.measured_over_expected(
+        timed_features(problem, plan, device.sm_count).features);
   });
   return plans;
 }
@@ -175,7 +128,7 @@ std::optional<std::string> short_k_refusal(const GemmProblem& problem, const Dev
     return fmt::format("rows more than {} elements apart", most_apart);
   }
   if (auto why = extent_refusal(problem)) return why;
-  return block_refusal(tiles_of(problem, std::end(timed_tiles)[-1].tile));
+  return block_refusal(tiles_of(problem, short_k_tiles().back()));
 }
 
 std::unique_ptr<GemmRun> prepare_short_k(Device& device, const GemmProblem& problem) {

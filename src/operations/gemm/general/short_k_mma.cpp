@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "operations/gemm/general/mma_instruction.hpp"
+#include "operations/gemm/general/short_k_mma_time.hpp"
 #include "operations/gemm/operands/access_kernels.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/rung/kernel_plan.hpp"
@@ -12,67 +13,6 @@
 
 namespace tilescope::operations {
 namespace {
-
-// Microseconds on an H200: of the first tile of each SM, and of each further one; of both for each
-// 128 bytes of k, and where C is added; of each stage but the first. Fitted to all plans of 219
-// products of up to 256 steps. Small tiles of small warps are fast where there is one for each SM:
-// the time is that of a thread's instructions.
-struct TileOfBlock {
-  int rows, columns;
-  int warp_rows, warp_columns;
-  int longest_bytes;  // of k in a stage
-  double first, of_k, adding;
-  double next, next_of_k, next_adding;
-  double of_stage;
-};
-constexpr TileOfBlock block_tiles[] = {{.rows = 64,
-                                        .columns = 128,
-                                        .warp_rows = 32,
-                                        .warp_columns = 32,
-                                        .longest_bytes = 256,
-                                        .first = 7.50,
-                                        .of_k = 0.72,
-                                        .adding = 0.80,
-                                        .next = 2.07,
-                                        .next_of_k = 0.14,
-                                        .next_adding = 1.34,
-                                        .of_stage = 0.44},
-                                       {.rows = 32,
-                                        .columns = 128,
-                                        .warp_rows = 32,
-                                        .warp_columns = 32,
-                                        .longest_bytes = 256,
-                                        .first = 7.02,
-                                        .of_k = 0.74,
-                                        .adding = 0.72,
-                                        .next = 0.86,
-                                        .next_of_k = 0.37,
-                                        .next_adding = 0.90,
-                                        .of_stage = 0.30},
-                                       {.rows = 32,
-                                        .columns = 64,
-                                        .warp_rows = 16,
-                                        .warp_columns = 16,
-                                        .longest_bytes = 512,
-                                        .first = 6.59,
-                                        .of_k = 0.43,
-                                        .adding = 0.24,
-                                        .next = 0.69,
-                                        .next_of_k = 0.31,
-                                        .next_adding = 0.37,
-                                        .of_stage = 0.37},
-                                       {.rows = 32,
-                                        .columns = 32,
-                                        .warp_rows = 16,
-                                        .warp_columns = 16,
-                                        .longest_bytes = 256,
-                                        .first = 6.44,
-                                        .of_k = 0.46,
-                                        .adding = 0.29,
-                                        .next = 0.39,
-                                        .next_of_k = 0.23,
-                                        .next_adding = 0.26,
-                                        .of_stage = 0.27}};
 
 // Shared memory has room for rows that begin anywhere, wherever they begin.
 constexpr ChunkAccess anywhere{RowsBy::elements, RowsBy::elements, false};
@@ -133,19 +73,6 @@ int blocks_per_sm(const GemmProblem& problem, const MmaSyncPlan& plan,
                                    (bytes + device.reserved_shared_bytes_per_block)));
 }
 
-double expected_cycles(const GemmProblem& problem, const MmaSyncPlan& plan, const TileOfBlock& tile,
-                       const DeviceProperties& device) {
-  constexpr double cycles_of_microsecond = 1755.0, k_unit = 128.0;
-  const auto k_bytes = problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type));
-  const double k = double(k_bytes) / k_unit, adds = problem.beta != 0.0 ? 1.0 : 0.0;
-  const std::int64_t sms = std::max(1, device.sm_count);
-  const double further = double(groups_of(mma_tiles_of_c(problem, plan.tile), sms) - 1);
-  const double stages = double(groups_of(k_bytes, plan.depth_bytes) - 1);
-  return cycles_of_microsecond *
-         (tile.first + tile.of_k * k + tile.adding * adds + tile.of_stage * stages +
-          further * (tile.next + tile.next_of_k * k + tile.next_adding * adds));
-}
-
 }  // namespace
 
 std::vector<MmaSyncPlan> short_k_mma_plan_candidates(const GemmProblem& problem,
@@ -153,7 +80,7 @@ std::vector<MmaSyncPlan> short_k_mma_plan_candidates(const GemmProblem& problem,
   constexpr int least_depth = 64, depth_of_two = 128;
   const std::int64_t k_bytes = problem.shape.k * std::int64_t(size_of(problem.a.type));
   std::vector<MmaSyncPlan> plans;
-  for (const TileOfBlock& tile : block_tiles) {
+  for (const ShortKMmaTile& tile : short_k_mma_tiles()) {
     int depth_bytes = least_depth;
     while (depth_bytes < k_bytes && depth_bytes < tile.longest_bytes) depth_bytes *= 2;
     const bool is_whole = depth_bytes >= k_bytes;
@@ -166,7 +93,7 @@ std::vector<MmaSyncPlan> short_k_mma_plan_candidates(const GemmProblem& problem,
     if (!mma_copies_share_rows(problem, plan.tile, plan.depth_bytes)) continue;
     plan.tile.blocks_per_sm = blocks_per_sm(problem, plan, device);
     if (plan.tile.blocks_per_sm == 0) continue;
-    plan.cycles = expected_cycles(problem, plan, tile, device);
+    plan.cycles = expected_time(problem, plan, device.sm_count).cycles;
     plans.push_back(plan);
   }
   std::stable_sort(

@@ -8,6 +8,7 @@
 #include "operations/gemm/hopper/register_tile_network.hpp"
 #include "operations/gemm/hopper/register_tile_time.hpp"
 #include "operations/gemm/hopper/tensor_tile_network.hpp"
+#include "operations/gemm/problem/product_features.hpp"
 #include "operations/rung/kernel_plan.hpp"
 
 namespace tilescope::operations {
@@ -127,8 +128,8 @@ std::vector<TimedRegisterTile> timed_register_tiles(const GemmProblem& problem,
   add(transposed(problem), true);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& one, const auto& other) { return one.cycles < other.cycles; });
-  if (!is_known_to_tf32_networks(problem)) return candidates;
-  rank_first_again(candidates, least_gain_in_tf32, [&](const TimedRegisterTile& timed) {
+  if (!has_measured_extents(problem)) return candidates;
+  rank_first_again(candidates, least_gain_of_few, [&](const TimedRegisterTile& timed) {
     return register_network.measured_over_expected(
         timed_features(problem, timed.tile, device.sm_count).features);
   });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operations/gemm/problem/product_features.hpp"
+
 namespace tilescope::operations {
 namespace {
 
@@ -62,15 +64,6 @@ TimedFeatures<tile_features> timed_features(const GemmProblem& problem, const Te
   return {.cycles = time.cycles, .features = features_of(tiled, tile, layout, time)};
 }
 
-bool is_known_to_tf32_networks(const GemmProblem& problem) {
-  // Extents that were measured; too few products with more multiplications were.
-  constexpr std::int64_t least = 64, least_k = 16, most = 8192;
-  constexpr double most_products = 0x1p35;
-  const MatmulShape& s = problem.shape;
-  return std::min(s.m, s.n) >= least && s.k >= least_k && std::max({s.m, s.n, s.k}) <= most &&
-         0.5 * s.flops() <= most_products;
-}
-
 const TileNetwork* network_for(const GemmProblem& problem, const TensorTile& tile) {
   // Extents that were measured: long ones in 16 bits beside few rows or columns.
   constexpr std::int64_t least = 64, least_k = 16, most = 16384;
@@ -79,7 +72,7 @@ const TileNetwork* network_for(const GemmProblem& problem, const TensorTile& til
   const std::int64_t narrow = std::min(s.m, s.n), wide = std::max(s.m, s.n);
   if (tile.panel > 0 || narrow < least || s.k < least_k) return nullptr;
   if (problem.precision == Precision::tf32) {
-    return is_known_to_tf32_networks(problem) ? &tile_network_tf32 : nullptr;
+    return has_measured_extents(problem) ? &tile_network_tf32 : nullptr;
   }
   if (size_of(problem.a.type) != 2 || size_of(problem.c.type) != 2) return nullptr;
   const bool is_known = std::max(wide, s.k) <= most ||

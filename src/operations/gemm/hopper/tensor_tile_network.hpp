@@ -21,14 +21,6 @@ using TileNetwork = PlanNetwork<tile_features>;
 extern const TileNetwork tile_network;       ///< of 16-bit matrices: tensor_tile_weights.cpp
 extern const TileNetwork tile_network_tf32;  ///< tensor_tile_weights_tf32.cpp
 
-/// The part of its time that another tile must gain by the networks' word to be taken before the
-/// model's first. With it less was lost on products that they were not trained on; networks of 16
-/// bits, which know more products, need none.
-constexpr double least_gain_in_tf32 = 0.01;
-
-/// Whether tile_network_tf32 and register_network were trained on such tf32 products.
-bool is_known_to_tf32_networks(const GemmProblem& problem);
-
 /// The network that was trained on such tiles and products; null for others.
 const TileNetwork* network_for(const GemmProblem& problem, const TensorTile& tile);
 
