@@ -1,10 +1,12 @@
 """Trains the networks that rank the first plans of a product once more, from measured plans.
 
-Usage: bench/train_plan_networks.py [--check] [--keep KEPT.json]... [--variant V] PLANS.json... > WEIGHTS
+Usage: bench/train_plan_networks.py [--check] [--keep KEPT.json]... [--fixed V]... [--variant V]
+                                    PLANS.json... > WEIGHTS
 WEIGHTS, below src/operations/gemm/, is hopper/tensor_tile_weights.cpp for products in 16 bits; for
 those in tf32 hopper/tensor_tile_weights_tf32.cpp, and with `--variant register_operand`
 hopper/register_tile_weights.cpp; for those in fp32 hopper/ffma_weights.cpp with `--variant
-ffma_tiles`, and general/short_k_weights.cpp with `--variant short_k`.
+ffma_tiles`, and general/short_k_weights.cpp with `--variant short_k`. With `--variant short_k_mma`
+and the others of its precision fixed, general/short_k_mma_weights.cpp or short_k_mma_weights_tf32.cpp.
 
 PLANS.json: what `build/bench/products --precision bf16 --plans --most 16 --random 20 --aligned 8
 --seed S --samples 24 --budget 10 --json PLANS.json` writes on a GPU, for many seeds.
@@ -18,6 +20,8 @@ Four networks of 16 units, from four random beginnings, are averaged, which is o
 --keep: plans that were not measured, which `products --dry-run --plans --json KEPT.json` lists: they
 shall go on taking what today's library expects, so that products of another kind can be learned beside
 those that are known.
+--fixed: a variant whose network is not trained: its plans are expected to take what the library
+expects.
 --check: trains on four fifths of the products and prints what the choice loses on the others, five
 times, beside that of the models alone; writes no network.
 """
@@ -31,10 +35,14 @@ import numpy as np
 
 # The networks' types, names and headers in src/operations/gemm, for each precision and variant.
 NETWORKS_OF = {
-    "16 bits": {"tensor_tiles": ("TileNetwork", "tile_network", "hopper/tensor_tile_network.hpp")},
+    "16 bits": {"tensor_tiles": ("TileNetwork", "tile_network", "hopper/tensor_tile_network.hpp"),
+                "short_k_mma": ("ShortKMmaNetwork", "short_k_mma_network",
+                                "general/short_k_mma_network.hpp")},
     "tf32": {"tensor_tiles": ("TileNetwork", "tile_network_tf32", "hopper/tensor_tile_network.hpp"),
              "register_operand": ("RegisterNetwork", "register_network",
-                                  "hopper/register_tile_network.hpp")},
+                                  "hopper/register_tile_network.hpp"),
+             "short_k_mma": ("ShortKMmaNetwork", "short_k_mma_network_tf32",
+                             "general/short_k_mma_network.hpp")},
     "fp32": {"ffma_tiles": ("FfmaNetwork", "ffma_network", "hopper/ffma_network.hpp"),
              "short_k": ("ShortKNetwork", "short_k_network", "general/short_k_network.hpp")},
 }
@@ -50,7 +58,8 @@ STEPS, RATE, LAST_RATE, DECAY = 500, 1e-2, 1e-4, 1e-3
 class Plans:
     """Plans with features: logarithms of times, whose product they are, and the rows of each variant."""
 
-    def __init__(self):
+    def __init__(self, fixed):
+        self.fixed = fixed
         self.products, self.measured, self.expected = [], [], []
         self.features, self.rows = {}, {}  # of each variant
         self.precision, self.count = None, 0
@@ -68,9 +77,12 @@ class Plans:
                 sys.exit(f"{path}: {row['precision']}: the products before are in {self.precision}")
             self.precision = precision
             for plan in plans:
-                self.rows.setdefault(plan["variant"], []).append(len(self.products))
-                self.features.setdefault(plan["variant"], []).append(plan["features"][1:])
-                self.expected.append(np.log(plan["features"][0]))
+                if plan["variant"] in self.fixed:
+                    self.expected.append(np.log(plan["cycles"]))
+                else:
+                    self.rows.setdefault(plan["variant"], []).append(len(self.products))
+                    self.features.setdefault(plan["variant"], []).append(plan["features"][1:])
+                    self.expected.append(np.log(plan["features"][0]))
                 self.measured.append(np.log(plan[time]))
                 self.products.append(self.count)
             self.count += 1
@@ -263,10 +275,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("plans", nargs="+")
     parser.add_argument("--keep", action="append", default=[])
+    parser.add_argument("--fixed", action="append", default=[], choices=VARIANTS)
     parser.add_argument("--variant", default="tensor_tiles", choices=VARIANTS)
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    plans = Plans()
+    plans = Plans(arguments.fixed)
     for path in arguments.plans:
         plans.read(path, True)
     measured = plans.count

@@ -40,25 +40,40 @@ std::vector<MeasuredGemm> measured_gemms() {
   return result;
 }
 
-// The plan that was measured: the library may choose another since.
-std::string_view measured_plan(const MeasuredGemm& chip) {
-  if (chip.rung == "register_operand") {
-    return chip.m == 125
-               ? "tile 16x64 products 1 consumers 1 stages 12 pair 0 splits 1 group 8 A by class"
-               : "tile 16x64 products 1 consumers 1 stages 12 pair 0 splits 1 group 8";
+// The plan that was measured where the library may choose another since; empty for other rungs.
+std::string measured_plan(const MeasuredGemm& chip) {
+  const bool is_ragged = chip.m == 125;
+  if (chip.rung == "tensor_tiles") {
+    return chip.precision == "bf16" && !is_ragged
+               ? "tile 64x48 consumers 1 stages 8 cluster 1 splits 1 group 8 boxes 2 transposed"
+               : "tile 64x64 consumers 2 stages 8 cluster 1 splits 1 group 8 boxes 2 in turn";
   }
-  const bool is_narrow = chip.precision == "bf16" && chip.m != 125;
-  return is_narrow ? "tile 64x48 consumers 1 stages 8 cluster 1 splits 1 group 8 boxes 2 transposed"
-                   : "tile 64x64 consumers 2 stages 8 cluster 1 splits 1 group 8 boxes 2 in turn";
+  if (chip.rung == "register_operand") {
+    const std::string plan = "tile 16x64 products 1 consumers 1 stages 12 pair 0 splits 1 group 8";
+    return is_ragged ? plan + " A by class" : plan;
+  }
+  if ((chip.rung == "ffma_tiles" || chip.rung == "as_fp32") && chip.m == 256) {
+    return "tile 32x64 thread 8x8 lanes 4 slices 4 quads 2 by steps A transposed words B boxes "
+           "splits 2";
+  }
+  if (chip.rung == "short_k_mma" && is_ragged) {
+    return fmt::format("tile 32x32 warps 16x16 depth {} stages 1 blocks 6",
+                       chip.precision == "tf32" ? 256 : 128);
+  }
+  if (chip.rung == "short_k_mma" && chip.precision == "bf16" && chip.m == 200) {
+    return "tile 32x32 warps 16x16 depth 256 stages 1 blocks 6";
+  }
+  return {};
 }
 
-std::optional<Counts> count_tiles(const MeasuredGemm& chip, Device& device) {
-  const Precision precision = parse_precision(chip.precision);
+std::optional<Counts> count_plan(const MeasuredGemm& chip, Device& device) {
+  const bool as_fp32 = chip.rung == "as_fp32";
+  const Precision precision = as_fp32 ? Precision::fp32 : parse_precision(chip.precision);
   const operations::GemmProblem problem = operations::dense_problem(
       {chip.m, chip.n, chip.k}, precision, operations::operand_type(precision),
       operations::usual_result_type(precision));
-  const auto run =
-      operations::find_gemm_variant(chip.rung)->prepare_plan(device, problem, measured_plan(chip));
+  const auto run = operations::gemm_variant(as_fp32 ? "ffma_tiles" : chip.rung)
+                       .prepare_plan(device, problem, measured_plan(chip));
   const auto zeros = [&](std::int64_t rows, std::int64_t columns, DataType type) {
     const std::size_t bytes = static_cast<std::size_t>(rows * columns) * size_of(type);
     Buffer buffer = device.allocate(bytes, "operand");
@@ -73,9 +88,7 @@ std::optional<Counts> count_tiles(const MeasuredGemm& chip, Device& device) {
 }
 
 std::optional<Counts> count(const MeasuredGemm& chip, const std::shared_ptr<Device>& device) {
-  if (chip.rung == "tensor_tiles" || chip.rung == "register_operand") {
-    return count_tiles(chip, *device);
-  }
+  if (!measured_plan(chip).empty()) return count_plan(chip, *device);
   ProblemOptions options;
   options.precision = chip.precision;
   options.rows = chip.m, options.columns = chip.n, options.inner = chip.k;

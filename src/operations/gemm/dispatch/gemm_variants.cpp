@@ -13,12 +13,14 @@
 #include "operations/gemm/general/mma_sync.hpp"
 #include "operations/gemm/general/short_k.hpp"
 #include "operations/gemm/general/short_k_mma.hpp"
+#include "operations/gemm/general/short_k_mma_network.hpp"
 #include "operations/gemm/general/small_products.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/ffma_plan.hpp"
 #include "operations/gemm/hopper/narrow_tiles.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
 #include "operations/gemm/hopper/split_tiles.hpp"
+#include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "operations/gemm/hopper/unaligned_rows.hpp"
 #include "operations/gemm/hopper/wgmma_rungs.hpp"
@@ -79,6 +81,21 @@ std::optional<std::string> as_fp32_refusal(const GemmProblem& problem,
 bool short_k_is_faster(const GemmProblem& problem, const DeviceProperties& device) {
   return device.compute_major == 9 && short_k_plan_candidates(problem, device).front().cycles <
                                           best_ffma_plan(problem, device).cycles;
+}
+
+// By what networks expect of it and of the kernels that take long k; by a rule of extents where
+// these were not measured.
+bool short_k_mma_is_faster(const GemmProblem& problem, const DeviceProperties& device) {
+  const bool has_tiles =
+      !tensor_tiles_refusal(problem, device) && tensor_tiles_pay(problem, device);
+  const bool takes_registers = !register_operand_refusal(problem, device);
+  if (short_k_mma_network_for(problem) == nullptr || !(has_tiles || takes_registers)) {
+    return short_k_mma_pays(problem, device);
+  }
+  if (!short_k_mma_may_pay(problem, device)) return false;
+  const double cycles = short_k_mma_plan_candidates(problem, device).front().cycles;
+  return !(has_tiles && timed_tensor_tiles(problem, device).front().cycles <= cycles) &&
+         !(takes_registers && timed_register_tiles(problem, device).front().cycles <= cycles);
 }
 
 std::unique_ptr<GemmRun> prepare_as_fp32(Device& device, const GemmProblem& problem) {
@@ -194,7 +211,7 @@ const std::vector<GemmVariant> variants{
      .source = "gemm/short_k_mma.cu",
      .refusal = short_k_mma_refusal,
      .prepare = prepare_short_k_mma,
-     .pays = short_k_mma_pays,
+     .pays = short_k_mma_is_faster,
      .plans = short_k_mma_plans,
      .prepare_plan = prepare_short_k_mma_plan,
      .plan_features = short_k_mma_plan_features},

@@ -86,7 +86,7 @@ std::vector<ShortKPlan> short_k_plan_candidates(const GemmProblem& problem,
     return one.cycles < other.cycles;
   });
   if (device.compute_major != 9 || !has_measured_extents(problem)) return plans;
-  rank_first_again(plans, least_gain_of_few, [&](const ShortKPlan& plan) {
+  rank_first_again(plans, 0.0, [&](const ShortKPlan& plan) {
     return short_k_network.measured_over_expected(
         timed_features(problem, plan, device.sm_count).features);
   });

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "operations/gemm/general/mma_instruction.hpp"
+#include "operations/gemm/general/short_k_mma_network.hpp"
 #include "operations/gemm/general/short_k_mma_time.hpp"
 #include "operations/gemm/operands/access_kernels.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
@@ -99,6 +100,11 @@ std::vector<MmaSyncPlan> short_k_mma_plan_candidates(const GemmProblem& problem,
   std::stable_sort(
       plans.begin(), plans.end(),
       [](const MmaSyncPlan& one, const MmaSyncPlan& other) { return one.cycles < other.cycles; });
+  const ShortKMmaNetwork* network = short_k_mma_network_for(problem);
+  if (device.compute_major != 9 || network == nullptr) return plans;
+  rank_first_again(plans, 0.0, [&](const MmaSyncPlan& plan) {
+    return network->measured_over_expected(timed_features(problem, plan, device.sm_count).features);
+  });
   return plans;
 }
 
@@ -126,11 +132,15 @@ std::optional<std::string> short_k_mma_refusal(const GemmProblem& problem,
   return std::nullopt;
 }
 
-bool short_k_mma_pays(const GemmProblem& problem, const DeviceProperties& device) {
-  const MatmulShape& s = problem.shape;
+bool short_k_mma_may_pay(const GemmProblem& problem, const DeviceProperties& device) {
   const ChunkAccess access = chunk_access(problem, {});
-  if (device.compute_major != 9) return false;  // not measured
-  if (access.a != RowsBy::elements && access.b != RowsBy::elements) return false;
+  return device.compute_major == 9 &&
+         (access.a == RowsBy::elements || access.b == RowsBy::elements);
+}
+
+bool short_k_mma_pays(const GemmProblem& problem, const DeviceProperties& device) {
+  if (!short_k_mma_may_pay(problem, device)) return false;
+  const MatmulShape& s = problem.shape;
   // Up to these steps it was faster than tensor_tiles and register_operand on an H200, which copy
   // operands first whose rows begin anywhere (docs/results/products_random_h200.md).
   // register_operand does not where all three matrices lie alike.

@@ -25,7 +25,11 @@ KernelRequest short_k_mma_request(const GemmProblem& problem, const DeviceProper
 std::optional<std::string> short_k_mma_refusal(const GemmProblem& problem,
                                                const DeviceProperties& device);
 
-/// Whether k is short enough that this is faster than what the device has for longer k.
+/// Whether an operand's rows begin anywhere, on a device where this was measured: other kernels
+/// copy it first.
+bool short_k_mma_may_pay(const GemmProblem& problem, const DeviceProperties& device);
+
+/// Whether it then does by a rule of extents, drawn before there were networks.
 bool short_k_mma_pays(const GemmProblem& problem, const DeviceProperties& device);
 
 std::unique_ptr<GemmRun> prepare_short_k_mma(Device& device, const GemmProblem& problem);

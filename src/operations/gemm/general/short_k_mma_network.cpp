@@ -31,4 +31,12 @@ TimedFeatures<short_k_mma_features> timed_features(const GemmProblem& problem,
   return {.cycles = time.cycles, .features = with_features_of_product(problem, own)};
 }
 
+const ShortKMmaNetwork* short_k_mma_network_for(const GemmProblem& problem) {
+  constexpr std::int64_t most_k = 260;  // that was measured
+  if (!has_measured_extents(problem) || problem.shape.k > most_k) return nullptr;
+  if (problem.precision == Precision::tf32) return &short_k_mma_network_tf32;
+  const bool has_16_bits = size_of(problem.a.type) == 2 && size_of(problem.c.type) == 2;
+  return has_16_bits ? &short_k_mma_network : nullptr;
+}
+
 }  // namespace tilescope::operations

@@ -18,4 +18,13 @@ constexpr std::size_t short_k_mma_features = product_features + 14;
 TimedFeatures<short_k_mma_features> timed_features(const GemmProblem& problem,
                                                    const MmaSyncPlan& plan, int sm_count);
 
+using ShortKMmaNetwork = PlanNetwork<short_k_mma_features>;
+/// Trained beside the networks of tensor_tiles and register_operand as they are.
+extern const ShortKMmaNetwork short_k_mma_network;       ///< of 16 bits: short_k_mma_weights.cpp
+extern const ShortKMmaNetwork short_k_mma_network_tf32;  ///< short_k_mma_weights_tf32.cpp
+
+/// The network that was trained on such products; null for others. What it expects can be compared
+/// with what is expected of tensor_tiles and register_operand.
+const ShortKMmaNetwork* short_k_mma_network_for(const GemmProblem& problem);
+
 }  // namespace tilescope::operations

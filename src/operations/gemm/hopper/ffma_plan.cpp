@@ -107,7 +107,7 @@ std::vector<FfmaPlan> ffma_plan_candidates(const GemmProblem& problem,
   }
   std::stable_sort(plans.begin(), plans.end(), is_faster);
   if (!has_measured_extents(problem)) return plans;
-  rank_first_again(plans, least_gain_of_few, [&](const FfmaPlan& plan) {
+  rank_first_again(plans, 0.0, [&](const FfmaPlan& plan) {
     return ffma_network.measured_over_expected(
         timed_features(problem, plan, device.sm_count).features);
   });

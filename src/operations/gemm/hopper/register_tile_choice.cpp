@@ -129,7 +129,7 @@ std::vector<TimedRegisterTile> timed_register_tiles(const GemmProblem& problem,
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& one, const auto& other) { return one.cycles < other.cycles; });
   if (!has_measured_extents(problem)) return candidates;
-  rank_first_again(candidates, least_gain_of_few, [&](const TimedRegisterTile& timed) {
+  rank_first_again(candidates, least_gain_in_tf32, [&](const TimedRegisterTile& timed) {
     return register_network.measured_over_expected(
         timed_features(problem, timed.tile, device.sm_count).features);
   });

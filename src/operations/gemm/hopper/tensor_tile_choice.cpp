@@ -278,7 +278,7 @@ std::vector<TimedTensorTile> timed_tensor_tiles(const GemmProblem& problem,
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(), is_faster);
-  const double least_gain = problem.precision == Precision::tf32 ? least_gain_of_few : 0.0;
+  const double least_gain = problem.precision == Precision::tf32 ? least_gain_in_tf32 : 0.0;
   rank_first_again(candidates, least_gain, [&](const TimedTensorTile& timed) {
     const TileNetwork* const network = network_for(problem, timed.tile);
     if (network == nullptr) return 1.0;

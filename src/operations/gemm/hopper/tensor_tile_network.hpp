@@ -21,6 +21,11 @@ using TileNetwork = PlanNetwork<tile_features>;
 extern const TileNetwork tile_network;       ///< of 16-bit matrices: tensor_tile_weights.cpp
 extern const TileNetwork tile_network_tf32;  ///< tensor_tile_weights_tf32.cpp
 
+/// The part of its time that another tile must gain by the networks' word to be taken before the
+/// model's first. With it less was lost on products that they were not trained on; networks of 16
+/// bits and of fp32, which know more products, need none.
+constexpr double least_gain_in_tf32 = 0.01;
+
 /// The network that was trained on such tiles and products; null for others.
 const TileNetwork* network_for(const GemmProblem& problem, const TensorTile& tile);
 

@@ -49,10 +49,6 @@ struct PlanNetwork {
   }
 };
 
-/// For rank_first_again() by networks that know some hundred products, in tf32 and fp32: with it
-/// less was lost on others. Those of 16 bits, which know two thousand, need none.
-constexpr double least_gain_of_few = 0.01;
-
 /// Multiplies the cycles of the first of sorted plans by `factor(plan)` and sorts them again; those
 /// behind stay behind. Further ones gain next to nothing, and might be first by a network's
 /// mistakes: of each product it was trained on little more was measured. The first plan stays the
