@@ -12,7 +12,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPT = os.path.join(ROOT, "bench/train_plan_networks.py")
-FEATURES = {"tensor_tiles": 36, "register_operand": 38}
+FEATURES = {"tensor_tiles": 36, "register_operand": 38, "ffma_tiles": 44, "short_k": 33}
 
 
 def train(*arguments):
@@ -68,6 +68,28 @@ class PlanNetworks(unittest.TestCase):
         rows = measured_plans(100, ("tensor_tiles", "register_operand"), "tf32")
         for model, network in self.losses(self.written(rows)):
             self.assertLess(network, 0.5 * model)
+
+    def test_a_fixed_kernel_goes_on_taking_what_is_expected_of_it(self):
+        rows = measured_plans(100, ("tensor_tiles", "register_operand"), "tf32")
+        for plan in (plan for row in rows for plan in row["plans"]):
+            if plan["variant"] == "tensor_tiles":
+                # The library's network knows it, so only the other kernel is to be learned.
+                plan["cycles"] = 1.8e6 * plan["ms"]
+        path = self.written(rows)
+        for model, network in self.losses(path, "--fixed", "tensor_tiles", "--variant",
+                                          "register_operand"):
+            self.assertLess(network, 0.5 * model)
+        done = train("--fixed", "tensor_tiles", "--variant", "tensor_tiles", path)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("no plan of tensor_tiles has features and a time", done.stderr)
+
+    def test_networks_of_fp32_are_of_two_kernels(self):
+        path = self.written(measured_plans(20, ("ffma_tiles", "short_k"), "fp32"))
+        for variant, kind in (("ffma_tiles", "FfmaNetwork ffma_network"),
+                              ("short_k", "ShortKNetwork short_k_network")):
+            done = train("--variant", variant, path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"const {kind}{{", done.stdout)
 
     def test_kept_plans_go_on_taking_what_is_expected(self):
         kept = measured_plans(200, seed=6)

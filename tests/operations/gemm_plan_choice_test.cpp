@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "operations/gemm/dispatch/gemm_variants.hpp"
@@ -14,10 +13,12 @@
 #include "operations/gemm/hopper/ffma_network.hpp"
 #include "operations/gemm/hopper/ffma_plan.hpp"
 #include "support/gemm_kernels.hpp"
+#include "support/plan_factors.hpp"
 
 namespace tilescope::operations {
 namespace {
 
+using testing::expect_a_factor;
 using testing::hopper;
 
 GemmProblem product(const MatmulShape& shape, Precision precision = Precision::fp32,
@@ -28,14 +29,6 @@ GemmProblem product(const MatmulShape& shape, Precision precision = Precision::f
 
 const std::vector<MatmulShape> known_shapes{
     {64, 64, 16}, {1000, 1000, 1000}, {3000, 3000, 3000}, {4095, 97, 4099}, {6024, 2640, 40}};
-
-template <typename Network, typename Features>
-void expect_a_factor(const Network& network, const Features& features) {
-  for (const double feature : features) EXPECT_TRUE(std::isfinite(feature));
-  const double factor = network.measured_over_expected(features);
-  EXPECT_GE(factor, 0.8);
-  EXPECT_LE(factor, 1.25);
-}
 
 TEST(Fp32Networks, HaveAFactorForEveryPlanOfAKnownProduct) {
   for (const MatmulShape& shape : known_shapes) {

@@ -2,19 +2,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "operations/gemm/hopper/register_tile_network.hpp"
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tile_network.hpp"
-#include "operations/gemm/problem/product_features.hpp"
+#include "operations/gemm/networks/product_features.hpp"
 #include "support/gemm_kernels.hpp"
+#include "support/plan_factors.hpp"
 #include "support/tensor_products.hpp"
 
 namespace tilescope::operations {
 namespace {
 
+using testing::expect_a_factor;
 using testing::hopper;
 using testing::tensor_product;
 
@@ -24,14 +25,6 @@ const std::vector<MatmulShape> known_shapes{
 
 double model_alone(const GemmProblem& problem, const TensorTile& tile) {
   return timed_features(problem, tile, hopper().sm_count).cycles;
-}
-
-template <typename Network, typename Features>
-void expect_a_factor(const Network& network, const Features& features) {
-  for (const double feature : features) EXPECT_TRUE(std::isfinite(feature));
-  const double factor = network.measured_over_expected(features);
-  EXPECT_GE(factor, 0.8);
-  EXPECT_LE(factor, 1.25);
 }
 
 TEST(TileNetwork, HasAFactorForEveryTileOfAKnownProduct) {

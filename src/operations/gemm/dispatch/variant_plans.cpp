@@ -21,7 +21,7 @@
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tile_network.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
-#include "operations/gemm/problem/product_features.hpp"
+#include "operations/gemm/networks/product_features.hpp"
 
 namespace tilescope::operations {
 namespace {

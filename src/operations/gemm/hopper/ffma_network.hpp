@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "operations/gemm/hopper/ffma_tile.hpp"
-#include "operations/gemm/problem/plan_network.hpp"
-#include "operations/gemm/problem/product_features.hpp"
+#include "operations/gemm/networks/plan_network.hpp"
+#include "operations/gemm/networks/product_features.hpp"
 
 namespace tilescope::operations {
 

@@ -8,7 +8,7 @@
 #include "operations/gemm/hopper/register_tile_network.hpp"
 #include "operations/gemm/hopper/register_tile_time.hpp"
 #include "operations/gemm/hopper/tensor_tile_network.hpp"
-#include "operations/gemm/problem/product_features.hpp"
+#include "operations/gemm/networks/product_features.hpp"
 #include "operations/rung/kernel_plan.hpp"
 
 namespace tilescope::operations {

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "operations/gemm/hopper/register_operand.hpp"
-#include "operations/gemm/problem/plan_network.hpp"
+#include "operations/gemm/networks/plan_network.hpp"
 
 namespace tilescope::operations {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operations/gemm/problem/product_features.hpp"
+#include "operations/gemm/networks/product_features.hpp"
 
 namespace tilescope::operations {
 namespace {

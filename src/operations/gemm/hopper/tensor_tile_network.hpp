@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "operations/gemm/hopper/tensor_tile_time.hpp"
-#include "operations/gemm/problem/plan_network.hpp"
+#include "operations/gemm/networks/plan_network.hpp"
 
 namespace tilescope::operations {
 

@@ -1,4 +1,4 @@
-#include "operations/gemm/problem/product_features.hpp"
+#include "operations/gemm/networks/product_features.hpp"
 
 #include <cmath>
 #include <cstdint>
