@@ -81,7 +81,9 @@ struct MatmulCommand {
 
   int run() {
     complete_options();
-    if (const auto launcher = ranks::find_launcher()) return run_ranks(*launcher);
+    if (const auto launcher = ranks::find_launcher(takes_one_rank() ? 1 : 2)) {
+      return run_ranks(*launcher);
+    }
     if (const char* option = !grid.empty() ? "--grid"
                              : band != 0   ? "--band"
                              : exchange    ? "--exchange"
@@ -110,6 +112,12 @@ struct MatmulCommand {
                            "continues",
                            outcome.tiles_kept, outcome.tiles));
     return CancelScope::exit_code();
+  }
+
+  /// Whether a process that mpirun started alone is a rank: one that goes on with what several
+  /// ranks have kept, or has options that only ranks take.
+  bool takes_one_rank() const {
+    return (resume && device_memory == 0) || !grid.empty() || band != 0 || exchange;
   }
 
   /// Computes on several devices.

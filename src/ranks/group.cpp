@@ -36,12 +36,13 @@ std::optional<Launcher> find_launcher(int least) {
   if (plugin != nullptr && *plugin == '\0') return std::nullopt;
   // Slurm's srun sets what the MPI asks of it: PMIx for Open MPI, PMI for MPICH.
   const bool has_pmix = std::getenv("PMIX_RANK") != nullptr;
-  if (number_in("OMPI_COMM_WORLD_SIZE") >= least ||
-      (has_pmix && number_in("SLURM_STEP_NUM_TASKS") >= least)) {
-    return Launcher{"Open MPI", "libtilescope_mpi_openmpi.so", "libopenmpi-dev"};
+  const int by_open_mpi =
+      std::max(number_in("OMPI_COMM_WORLD_SIZE"), has_pmix ? number_in("SLURM_STEP_NUM_TASKS") : 0);
+  if (by_open_mpi >= least) {
+    return Launcher{"Open MPI", "libtilescope_mpi_openmpi.so", "libopenmpi-dev", by_open_mpi};
   }
-  if (number_in("PMI_SIZE") >= least) {
-    return Launcher{"MPICH", "libtilescope_mpi_mpich.so", "libmpich-dev"};
+  if (const int by_pmi = number_in("PMI_SIZE"); by_pmi >= least) {
+    return Launcher{"MPICH", "libtilescope_mpi_mpich.so", "libmpich-dev", by_pmi};
   }
   return std::nullopt;
 }
@@ -93,7 +94,11 @@ Session::Session(const Launcher& launcher) {
   std::string failure;
   const DynamicLibrary plugin = DynamicLibrary::open(plugin_paths(launcher.plugin), &failure);
   const MpiFunctions* (*functions)() = nullptr;
-  if (!plugin || !plugin.load(MpiFunctions::entry, functions)) {
+  if (plugin && !plugin.load(MpiFunctions::entry, functions)) {
+    failure = fmt::format("{} is no plugin of tilescope: it has no {}", plugin.path(),
+                          MpiFunctions::entry);
+  }
+  if (functions == nullptr) {
     throw Error(ErrorKind::no_device,
                 fmt::format("{} started this process, but {} cannot be opened ({}): install {} and "
                             "build again, or name the file in $TILESCOPE_MPI",
@@ -106,6 +111,17 @@ Session::Session(const Launcher& launcher) {
                                                   plugin.path()));
   }
   if (const char* why_not = mpi_->start()) throw Error(ErrorKind::no_device, why_not);
+  // An MPI that another one's launcher started takes each process for a job of its own, and all
+  // would compute and write the same.
+  if (launcher.processes > 1 && all().size() == 1) {
+    const std::string library = mpi_->library();
+    mpi_->finish();
+    throw Error(ErrorKind::no_device,
+                fmt::format("{} started {} processes, but {} ({}) takes each for a job of its own: "
+                            "start them by the mpirun of that MPI, or name in $TILESCOPE_MPI a "
+                            "plugin that was compiled against the launcher's",
+                            launcher.name, launcher.processes, plugin.path(), library));
+  }
 }
 
 void Session::abort(const std::string& text) const {

@@ -17,6 +17,7 @@ struct Launcher {
   std::string name;    ///< "Open MPI"
   std::string plugin;  ///< "libtilescope_mpi_openmpi.so"
   std::string debian;  ///< the package that has the MPI
+  int processes = 0;   ///< that it started
 };
 /// Nothing for a process that is one of fewer than `least`, and where $TILESCOPE_MPI is empty.
 std::optional<Launcher> find_launcher(int least = 2);

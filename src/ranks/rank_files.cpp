@@ -2,9 +2,11 @@
 #include "ranks/rank_files.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "base/errors.hpp"
@@ -34,13 +36,28 @@ std::string named_state_of(const std::string& path) {
 
 void require_same(bool is_same, const std::string& path, const Session& session) {
   if (is_same) return;
-  throw input_error("{} on {} is another than on rank 0's machine", tilescope::quoted(path),
+  std::error_code ignored;
+  throw input_error("{} in {} on {} is another than rank 0's; give all ranks the same file",
+                    tilescope::quoted(path),
+                    tilescope::quoted(std::filesystem::current_path(ignored).string()),
                     session.host());
 }
 
 int count_hosts(const Group& all, const Group& of_host) {
   const std::vector<char> leads = all.gather(static_cast<char>(of_host.rank() == 0));
   return static_cast<int>(std::count(leads.begin(), leads.end(), 1));
+}
+
+std::vector<char> comparing_ranks(const Group& all, const Group& of_host, int hosts,
+                                  std::initializer_list<std::string> paths) {
+  bool compares = hosts > 1 && of_host.rank() == 0;
+  for (const std::string& path : paths) {
+    struct stat state = {};
+    const bool is_there = ::stat(path.c_str(), &state) == 0;
+    const std::array<std::uint64_t, 2> mine{state.st_dev, state.st_ino};
+    compares |= of_host.gather(mine).front() != mine && is_there;
+  }
+  return all.gather(static_cast<char>(compares));
 }
 
 RankFile::RankFile(const Group& all, RankOutput* own) : own_(own) {

@@ -29,6 +29,11 @@ void require_same(bool is_same, const std::string& path, const Session& session)
 
 /// The machines on which the ranks run; all call it.
 int count_hosts(const Group& all, const Group& of_host);
+/// Which ranks compare the files' contents with rank 0's, by rank: one of each machine if there are
+/// several, and those that see other files than the first rank of their machine, from a folder or
+/// a container of their own. All ranks call it.
+std::vector<char> comparing_ranks(const Group& all, const Group& of_host, int hosts,
+                                  std::initializer_list<std::string> paths);
 
 /// The file that all ranks write, as each of them sees it.
 class RankFile {

@@ -155,10 +155,13 @@ class Job {
 
   // All ranks get rank 0's problem, and look whether their files are the same as its.
   void describe() {
-    const bool has_digest = outcome_.hosts > 1;
+    const std::vector<char> comparing =
+        comparing_ranks(all_, of_host_, outcome_.hosts, {files_.a, files_.b});
+    const bool compares = comparing[static_cast<std::size_t>(all_.rank())] != 0;
     Description mine;
     together(session_, [&] {
-      if (!inputs_ || !has_digest || of_host_.rank() != 0) return;
+      const bool is_asked = is_first() && std::count(comparing.begin(), comparing.end(), 1) > 0;
+      if (!inputs_ || !(compares || is_asked)) return;
       mine.a_digest = digest_of(files_.a);
       mine.b_digest = digest_of(files_.b);
     });
@@ -182,7 +185,7 @@ class Job {
                    session_);
       require_same(is_same(own.b.first, first.problem.b.first), swapped ? files_.a : files_.b,
                    session_);
-      if (!has_digest || of_host_.rank() != 0) return;
+      if (!compares) return;
       require_same(mine.a_digest == first.a_digest, files_.a, session_);
       require_same(mine.b_digest == first.b_digest, files_.b, session_);
     });

@@ -115,12 +115,14 @@ RankList::RankList(const Session& session, const ListFile& file, const std::stri
 
 // All ranks learn what rank 0 has, and look whether they have the same.
 void RankList::open(const ListFile& file) {
-  const bool compares = hosts_ > 1 && of_host_.rank() == 0;
+  const std::vector<char> comparing = comparing_ranks(all_, of_host_, hosts_, {file.path});
+  const bool compares = comparing[static_cast<std::size_t>(all_.rank())] != 0;
+  const bool is_asked = is_first() && std::count(comparing.begin(), comparing.end(), 1) > 0;
   ListDescription mine;
   together(session_, [&] {
     if (!is_first() && !all_exist({file.path})) return;
     whole_ = file.open();
-    mine = {whole_->type, whole_->count, compares ? digest_of(file.path) : 0};
+    mine = {whole_->type, whole_->count, compares || is_asked ? digest_of(file.path) : 0};
   });
   ListDescription first = mine;
   all_.broadcast(&first, sizeof(first), 0).wait();

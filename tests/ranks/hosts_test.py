@@ -139,8 +139,9 @@ class Hosts(unittest.TestCase):
             file.write(b"\x01")
         result = self.run_ranks("reduce", "x.npy")
         self.assertEqual(result.returncode, 4)
-        self.assertIn(f"tilescope: rank 1: 'x.npy' on {NAMES[1]} is another than on rank 0's "
-                      "machine\n", result.stderr)
+        work = self.path("work")
+        self.assertIn(f"tilescope: rank 1: 'x.npy' in '{work}' on {NAMES[1]} is "
+                      "another than rank 0's; give all ranks the same file\n", result.stderr)
 
     def test_emulated_gpus(self):
         """The second machine's ranks get their parts, and the addend, from the first."""
@@ -168,8 +169,9 @@ class Hosts(unittest.TestCase):
             file.write(b"\x01")
         result = self.multiply()
         self.assertEqual(result.returncode, 4)
-        self.assertIn(f"tilescope: rank 1: 'B.npy' on {NAMES[1]} is another than on rank 0's "
-                      "machine\n", result.stderr)
+        work = self.path("work")
+        self.assertIn(f"tilescope: rank 1: 'B.npy' in '{work}' on {NAMES[1]} is "
+                      "another than rank 0's; give all ranks the same file\n", result.stderr)
         self.assertFalse(os.path.exists(self.path(NAMES[0], "C.npy")))
 
 

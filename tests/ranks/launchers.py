@@ -45,6 +45,16 @@ class Launcher:
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env=dict(os.environ, **OPEN_MPI))
 
+    def run_in_folders(self, folders, *arguments, timeout=120):
+        """One rank in each folder."""
+        command = [self.program]
+        for folder in folders:
+            command += [":"] if len(command) > 1 else []
+            command += ["-n", "1", "-wdir", folder, TILESCOPE, *arguments]
+        return subprocess.run(command, text=True, timeout=timeout, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=dict(os.environ, **OPEN_MPI))
+
     def start(self, ranks, *arguments, cwd):
         return subprocess.Popen(self.command(ranks, *arguments), cwd=cwd, text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -4,6 +4,7 @@ mistakes end all ranks with one line."""
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import unittest
@@ -86,6 +87,19 @@ class Alone(RanksTest):
         self.assertEqual(result.returncode, 0)
         self.assertIn("cpu_blas on cpu", result.stdout)
 
+    def test_one_rank_goes_on(self):
+        """Options that only ranks take make a rank of it: `--resume` goes on with one, too."""
+        self.save("A.npy", 300, 200)
+        self.save("B.npy", 200, 310)
+        for launcher in LAUNCHERS:
+            for options in [["--resume"], ["--band", "100"], ["--grid", "1x1"], ["--exchange"]]:
+                with self.subTest(mpi=launcher.name, options=options):
+                    result = launcher.run(1, "matmul", "A.npy", "B.npy", "-o", "C.npy",
+                                          "--device", "cpu", *options, cwd=self.folder)
+                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+                    self.assertIn("on 1 rank (1 x 1)", result.stdout)
+                    self.assertEqual(self.bits("C.npy"), self.expect())
+
     def test_told_so(self):
         os.environ["TILESCOPE_MPI"] = ""
         self.addCleanup(os.environ.pop, "TILESCOPE_MPI")
@@ -102,6 +116,28 @@ class Alone(RanksTest):
         self.assertEqual(code, 3)
         self.assertRegex(lines[0], r"^tilescope: (Open MPI|MPICH) started this process, but lib\S* "
                                    r"cannot be opened \(.*\): install lib\S* and build again")
+
+    def test_a_library_that_is_no_plugin(self):
+        os.environ["TILESCOPE_MPI"] = os.path.join(os.path.dirname(TILESCOPE), "libcudart.so")
+        self.addCleanup(os.environ.pop, "TILESCOPE_MPI")
+        code, lines = self.errors_of(LAUNCHERS[0], 2, "matmul", "A.npy", "B.npy", "-o", "C.npy")
+        self.assertEqual(code, 3)
+        self.assertRegex(lines[0], r"\(\S*libcudart.so is no plugin of tilescope: it has no "
+                                   r"tilescope_mpi_functions\): install ")
+
+    @unittest.skipIf(len(LAUNCHERS) < 2, "needs two MPIs")
+    def test_the_plugin_of_another_mpi(self):
+        """Each process would take itself for the only rank, and write the same file."""
+        os.environ["TILESCOPE_MPI"] = os.path.join(os.path.dirname(TILESCOPE),
+                                                   "libtilescope_mpi_openmpi.so")
+        self.addCleanup(os.environ.pop, "TILESCOPE_MPI")
+        self.save("A.npy", 5, 5)
+        self.save("B.npy", 5, 5)
+        code, lines = self.errors_of(LAUNCHERS[1], 2, "matmul", "A.npy", "B.npy", "-o", "C.npy")
+        self.assertEqual(code, 3)
+        self.assertRegex(lines[0], r"^tilescope: MPICH started 2 processes, but \S*openmpi.so "
+                                   r"\(Open MPI .*\) takes each for a job of its own: start them by")
+        self.assertFalse(os.path.exists(self.path("C.npy")))
 
 
 class Options(RanksTest):
@@ -170,6 +206,12 @@ class Ladder(RanksTest):
                     self.assertEqual(rung["verdict"], "ok", rung)
                     self.assertGreater(rung["predicted_ms"], 0.0)
 
+    def test_fewer_rows_than_ranks(self):
+        """Ranks whose first blocks are empty have a rate all the same."""
+        page = self.climb(LAUNCHERS[0], 2, "--size", "1")
+        for rung in page["rungs"]:
+            self.assertLess(rung["predicted_ms"], 100.0, rung)
+
     def test_nothing_to_multiply(self):
         page = self.climb(LAUNCHERS[0], 3, "--size", "10", "--inner", "0")
         self.assertEqual({rung["verdict"] for rung in page["rungs"]}, {"ok"})
@@ -220,6 +262,26 @@ class Mistakes(RanksTest):
                 found = self.errors_of(LAUNCHERS[0], 3, *arguments)
                 self.assertEqual(found, (code, ["tilescope: " + message]))
                 self.assertEqual(sorted(os.listdir(self.folder)), ["A.npy", "B.npy"])
+
+    def test_other_files_in_a_rank_s_folder(self):
+        """Ranks of one machine need not see the same files."""
+        own = self.path("own")
+        os.mkdir(own)
+        self.save("own/A.npy", 20, 30, seed=3)
+        self.save("own/B.npy", 30, 10)
+        launcher = LAUNCHERS[0]
+        for command in (("matmul", "A.npy", "B.npy", "-o", "C.npy"), ("reduce", "A.npy")):
+            with self.subTest(command=command[0]):
+                found = errors_of(launcher.run_in_folders([self.folder, own, own], *command))
+                self.assertEqual(found[0], 4)
+                self.assertRegex(found[1][0], rf"^tilescope: rank 1: 'A.npy' in '{own}' on \S+ is "
+                                              r"another than rank 0's; give all ranks the same file$")
+                self.assertFalse(os.path.exists(self.path("C.npy")))
+        shutil.copy(self.path("A.npy"), own)
+        result = launcher.run_in_folders([self.folder, own], "matmul", "A.npy", "B.npy", "-o",
+                                         "C.npy", "--device", "cpu")
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(self.bits("C.npy"), self.expect())
 
     def test_ranks_need_a_launcher(self):
         result = subprocess.run([TILESCOPE, "matmul", "A.npy", "B.npy", "-o", "C.npy", "--grid",

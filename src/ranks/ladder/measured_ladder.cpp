@@ -70,8 +70,11 @@ NetworkModel measured_links(const Group& all) {
 /// The rate at which all ranks multiply the first blocks of a rung at once.
 double block_rate(const Group& all, DistributedRung rung, const Layout& layout) {
   const std::vector<Action> program = program_of(rung, layout, all.rank());
-  const auto found = std::find_if(program.begin(), program.end(), [](const Action& action) {
-    return action.kind == Action::Kind::multiply;
+  // Where there are fewer rows than ranks the first blocks may be empty.
+  const auto found = std::find_if(program.begin(), program.end(), [&](const Action& action) {
+    return action.kind == Action::Kind::multiply &&
+           extents_of(layout, action.block).elements() > 0 &&
+           extents_of(layout, action.other).elements() > 0;
   });
   double flops = 0.0;
   std::vector<float> a, b, c;
