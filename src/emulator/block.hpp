@@ -87,7 +87,10 @@ class Block final : public BlockView {
     const auto ran = static_cast<std::uint64_t>(instructions);
     steps_ += ran;
     worker_.unreported_steps += ran;
-    if (worker_.unreported_steps > launch_.report_after()) launch_.count(worker_);
+    if (worker_.unreported_steps > launch_.report_after()) {
+      launch_.count(worker_);
+      launch_.ask_observers();
+    }
     return !launch_.stopped();
   }
   /// A round of its warps begins, that has completed so many barriers already.

@@ -200,6 +200,9 @@ void LaunchState::count(Worker& worker) {
   if (setup_.options.cancel != nullptr && setup_.options.cancel->load(std::memory_order_relaxed)) {
     stop(LaunchEnd::cancelled, "interrupted");
   }
+}
+
+void LaunchState::ask_observers() {
   for (const Observer* observer : observers()) {
     if (observer->has_seen_enough()) stop(LaunchEnd::seen_enough, {});
   }

@@ -101,6 +101,9 @@ class LaunchState {
   /// Adds to the count of instructions; stops the launch if the budget is spent or it was
   /// cancelled.
   void count(Worker& worker);
+  /// Stops the launch if an observer has seen enough. Not for host threads that find no further
+  /// block: others would leave their last ones, however little is missing of them.
+  void ask_observers();
   void trap(const TrapPlace& place, const std::string& text);
   void stop(LaunchEnd end, const std::string& message);
   /// Whether `record` will keep the text of this fault.
