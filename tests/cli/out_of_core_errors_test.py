@@ -62,10 +62,15 @@ class OutOfCoreErrors(unittest.TestCase):
         return 0
 
     def wait_until(self, process, happened):
+        """Where the disk is slow the whole product may be computed before the first tile is on it:
+        so the process stands still most of the time, while what it has written gets there."""
         deadline = time.monotonic() + 60
         while not happened():
             self.assertIsNone(process.poll(), "it ended before anything could happen")
             self.assertLess(time.monotonic(), deadline)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.02)
+            process.send_signal(signal.SIGCONT)
             time.sleep(0.005)
 
     def wait_for_a_tile(self, process):

@@ -346,7 +346,8 @@ class FromSource(Programs):
 
     def test_interrupting_a_later_schedule_reports_the_earlier_ones(self):
         self.write("orders.cu", "#include <cstdio>\n"
-                   "__global__ void k(int* x, int n) { if (threadIdx.x <= n) x[threadIdx.x] = n; }\n"
+                   "__global__ void k(int* x, int n) { for (int i = 0; i < n; ++i) { "
+                   "if (threadIdx.x <= n) x[threadIdx.x] = i; __syncthreads(); } }\n"
                    "int main() { int* d; cudaMalloc(&d, 32 * 4); fprintf(stderr, \"go\\n\");\n"
                    "k<<<1, 64>>>(d, 32); cudaDeviceSynchronize(); }\n")
         self.run_program("run", "orders.cu")  # compiled
