@@ -33,7 +33,8 @@ struct InspectOptions {
   std::function<void(std::string_view)> print;
   /// Called once everything is compiled and in place, before the first launch.
   std::function<void()> before_launch;
-  /// The launches of a Program that are watched; the others run as with run(). Empty: all.
+  /// The launches of a Program that are watched; the others run as with run(), but go on where one
+  /// fails (check() has a note then). Empty: all. Throws Error(usage) if no launch is among them.
   std::vector<LaunchRange> launches;
   /// explain(): the blocks of each launch that are counted. All run. Nothing: all are counted.
   std::optional<BlockSample> blocks;

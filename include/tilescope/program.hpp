@@ -56,6 +56,9 @@ struct ProgramRun {
   int signal = 0;     ///< 0: none
   std::vector<ProgramLaunch> launches;
   std::vector<LaunchRange> watched;  ///< as InspectOptions::launches
+  /// Why one of these is an error, though others were watched: "no launch 99: the program has 12
+  /// launches ...". Empty: the program made a launch of each.
+  std::string absent;
   /// The first launches, which an earlier run of the same check has watched (check(), resume).
   std::uint64_t checked_before = 0;
 };

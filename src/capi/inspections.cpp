@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "capi/handles.hpp"
 #include "capi/status.hpp"
+#include "inspect/program/launch_selection.hpp"
 #include "report/explain_report.hpp"
 #include "report/findings_report.hpp"
 #include "report/html/html_renderer.hpp"
@@ -318,6 +319,7 @@ tilescope_status tilescope_check(tilescope_inspection* inspection, tilescope_doc
     require(document, "document");
     const CheckResult result =
         check(inspection->target, inspection->launch, options_of(*inspection));
+    inspect::require_selected(result);
     const report::Page page =
         report::check_page(result, {.file = file_of(*inspection), .pictures = true});
     *document = document_of(page, result, result.complete() && page.outcome.passes());
@@ -332,6 +334,7 @@ tilescope_status tilescope_explain(tilescope_inspection* inspection,
     InspectOptions options = options_of(*inspection);
     options.pictures = true;
     const ExplainResult result = explain(inspection->target, inspection->launch, options);
+    inspect::require_selected(result);
     const report::Page page =
         report::explain_page(result, {.file = file_of(*inspection), .pictures = true});
     const bool is_good = result.complete() && page.outcome.passes() && result.ran.faults == 0 &&
@@ -345,6 +348,7 @@ tilescope_status tilescope_run(tilescope_inspection* inspection, tilescope_docum
     require(inspection, "inspection");
     require(document, "document");
     RunResult result = run(inspection->target, inspection->launch, options_of(*inspection));
+    inspect::require_selected(result);
     write_back(*inspection, result);
     constexpr std::size_t shown = 8;  // elements of each array, as the command shows
     for (RunArray& array : result.arrays) {

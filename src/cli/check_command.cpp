@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "cli/target_arguments.hpp"
+#include "inspect/program/launch_selection.hpp"
 #include "report/findings_report.hpp"
 
 namespace tilescope::cli {
@@ -74,6 +75,7 @@ struct CheckCommand {
     budget.judge(page);
     write_trace(result, outputs);
     show(page, outputs);
+    inspect::require_selected(result);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
     const bool by_itself = !result.left_out;  // a check that has enough ends the program
     if (by_itself && result.program && result.program->signal != 0)

@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "cli/target_arguments.hpp"
+#include "inspect/program/launch_selection.hpp"
 #include "report/explain_report.hpp"
 
 namespace tilescope::cli {
@@ -60,6 +61,7 @@ struct ExplainCommand {
     budget.judge(page);
     write_trace(result, outputs);
     show(page, outputs, style());
+    inspect::require_selected(result);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
     if (result.program && result.program->signal != 0) return result.program->exit_code;
     const bool right = page.outcome.passes() && result.complete();

@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "cli/target_arguments.hpp"
+#include "inspect/program/launch_selection.hpp"
 #include "report/program_report.hpp"
 #include "report/run_report.hpp"
 
@@ -63,6 +64,7 @@ struct RunCommand {
     const ProgramRun& run = *result.program;
     if (run.signal != 0) note(fmt::format("tilescope: {}: {}", file, report::end_in_words(run)));
     cli::show(report::program_page(result), outputs);
+    inspect::require_selected(result);
     return run.exit_code;
   }
 

@@ -82,7 +82,8 @@ Outcome outcome_of_counts(const ExplainResult& result, const std::vector<Advice>
     outcome.broken = counted(result.ran.deadlocked_blocks, "block") + " never ended";
   }
   if (outcome.broken.empty() && result.ran.faults > 0) {
-    outcome.broken = fmt::format("{} faulty accesses; see tilescope check", result.ran.faults);
+    outcome.broken = fmt::format("{} faulty access{}; see tilescope check", result.ran.faults,
+                                 result.ran.faults == 1 ? "" : "es");
   }
   outcome.foot = fmt::format("{}, {}", counted(result.ran.launches, "launch"),
                              counted(result.ran.blocks, "block"));
@@ -96,7 +97,10 @@ void add_remarks(Page& page, const RunSummary& ran) {
   }
   if (ran.faults > 0) {
     page.gap();
-    page.say("{faults:plain} accesses were faulty and left out; see tilescope check");
+    page.add(Text{ran.faults == 1 ? "1 access was faulty and left out; see tilescope check"
+                                  : fmt::format("{} accesses were faulty and left out; see "
+                                                "tilescope check",
+                                                ran.faults)});
   }
 }
 

@@ -14,7 +14,8 @@ std::string reason_of_ending(const Inspection& result) {
     case Ending::killed:
       return end_in_words(*result.program);
     default:
-      return result.program && result.program->launches.empty() ? "no kernel was launched" : "";
+      if (!result.program) return "";
+      return result.program->launches.empty() ? "no kernel was launched" : result.program->absent;
   }
 }
 

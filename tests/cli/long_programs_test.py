@@ -177,6 +177,28 @@ class SomeLaunches(LongPrograms):
         self.assertEqual([event["name"] for event in events if event["ph"] == "X"],
                          ["early", "step"])
 
+    def test_failures_of_others_are_told(self):
+        result = self.run_program("check", "steps.cu", "--launches", "0,late")
+        self.assertEqual(result.code, 1)
+        self.assertIn("tilescope: note: launch 1, early, failed and was not watched: 32 faulty "
+                      "accesses were left out; --launches 1 says more\n", result.err)
+        self.assertNotIn("launch 5", result.err)
+        self.write("trap.cu", "__global__ void good() {}\n__global__ void bad() { __trap(); }\n"
+                              "int main() { good<<<1, 1>>>(); bad<<<1, 1>>>();\n"
+                              "  return cudaDeviceSynchronize() == cudaSuccess; }\n")
+        result = self.run_program("check", "trap.cu", "--launches", "0")
+        self.assertRegex(result.err, r"tilescope: note: launch 1, bad, failed and was not watched: "
+                                     r"trap\S*.*; --launches 1 says more\n")
+
+    def test_what_is_known_is_shown_all_the_same(self):
+        """A launch that does not come is an error, but does not cost what others have shown."""
+        result = self.run_program("check", "steps.cu", "--launches", "1,9")
+        self.assertEqual(result.code, 2)
+        self.assertIn("error: out-of-bounds at steps.cu:4\n", result.out)
+        self.assertIn("tilescope: no launch 9: the program has 6 launches", result.err)
+        result = self.run_program("check", "steps.cu", "--launches", "9")
+        self.assertEqual((result.code, result.out), (2, ""))
+
     def test_launches_that_are_not_there(self):
         self.write("steps.cu", CURED)
         for command in ("run", "check", "explain"):

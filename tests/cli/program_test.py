@@ -219,6 +219,20 @@ class FromSource(Programs):
         self.assertIn("'b'", found["message"])
         self.assertEqual(self.run_program("check", "add.cu", "--allow-warnings").code, 0)
 
+    def test_allocations_that_share_a_line(self):
+        one_line = ("cudaMalloc(&a, bytes); cudaMalloc((void**)&b, bytes); "
+                    "cudaMalloc((void**)&c, bytes);\n")
+        separate = "".join(f"  cudaMalloc(&{name}, bytes);\n" for name in "abc")
+        for line, name in ((one_line, "b"), ("if (n) " + one_line, "b"),
+                           ("if (!n) cudaMalloc(&h, 1); " + one_line, "cudaMalloc in line 17")):
+            self.write("add.cu", ADD.replace(separate, line).replace("  cudaFree(b);\n", ""))
+            [found] = self.json_of("check", "add.cu", code=1)["reports"]
+            self.assertIn(f"'{name}' is never freed: 4,000 bytes", found["message"])
+            self.write("add.cu", ADD.replace(separate, line)
+                       .replace("if (i < n) c[i] *=", "if (i <= n) c[i] *="))
+            result = self.run_program("run", "add.cu")
+            self.assertIn(f"past the end of '{name.replace('b', 'c')}' (4000", result.err)
+
     def test_a_note_does_not_fail(self):
         self.write("add.cu", ADD.replace("(n + 127) / 128", "n / 128"))
         report = self.json_of("check", "add.cu", code=0)

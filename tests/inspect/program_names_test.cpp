@@ -33,6 +33,14 @@ TEST(ObjectInCall, IsNothingWithoutAnAddress) {
   EXPECT_EQ(object_in_call("", "cudaMalloc").name, "");
 }
 
+TEST(ObjectInCall, IsOneOfSeveralInALine) {
+  const std::string_view code =
+      "CK(cudaMalloc(&x, 4 * n)); CK(cudaMalloc(&y, n));\ncudaMalloc(&z);";
+  EXPECT_EQ(calls_in_line(code, "cudaMalloc"), 2U);
+  EXPECT_EQ(object_in_call(code, "cudaMalloc", 1).name, "y");
+  EXPECT_EQ(object_in_call(code, "cudaMalloc", 3).name, "");
+}
+
 TEST(ObjectInCall, ElementsAreOfTheOnlySizeof) {
   const auto bytes = [](std::string_view code) {
     return object_in_call(code, "cudaMalloc").element_bytes;

@@ -97,8 +97,8 @@ bool selects(const std::vector<LaunchRange>& ranges, std::uint64_t number, std::
          });
 }
 
-void require_selected(const std::vector<LaunchRange>& ranges,
-                      const std::vector<ProgramLaunch>& launches) {
+std::string absent_launches(const std::vector<LaunchRange>& ranges,
+                            const std::vector<ProgramLaunch>& launches) {
   for (const LaunchRange& range : ranges) {
     std::map<std::string, std::uint64_t> of_kernel;
     std::uint64_t number = 0;
@@ -110,9 +110,16 @@ void require_selected(const std::vector<LaunchRange>& ranges,
     for (const auto& [kernel, count] : of_kernel) {
       kernels += fmt::format("{}{} ({})", kernels.empty() ? "" : ", ", kernel, count);
     }
-    throw usage_error("no launch {}: the program has {} launches, numbered from 0{}",
-                      to_string(range), launches.size(),
-                      kernels.empty() ? "" : "; of its kernels: " + kernels);
+    return fmt::format("no launch {}: the program has {} launches, numbered from 0{}",
+                       to_string(range), launches.size(),
+                       kernels.empty() ? "" : "; of its kernels: " + kernels);
+  }
+  return {};
+}
+
+void require_selected(const Inspection& result) {
+  if (result.program && !result.program->absent.empty()) {
+    throw Error(ErrorKind::usage, result.program->absent);
   }
 }
 

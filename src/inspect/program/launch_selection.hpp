@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tilescope/inspection.hpp>
 #include <tilescope/program.hpp>
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace tilescope::inspect {
 bool selects(const std::vector<LaunchRange>& ranges, std::uint64_t number, std::string_view kernel,
              std::uint64_t of_kernel);
 
-/// Throws Error(usage) if a range selects none of `launches`.
-void require_selected(const std::vector<LaunchRange>& ranges,
-                      const std::vector<ProgramLaunch>& launches);
+/// Why a range that selects none of `launches` is an error; empty if there is none.
+std::string absent_launches(const std::vector<LaunchRange>& ranges,
+                            const std::vector<ProgramLaunch>& launches);
+/// Throws Error(usage) for launches that the result's program was to make and did not.
+void require_selected(const Inspection& result);
 
 }  // namespace tilescope::inspect

@@ -75,10 +75,15 @@ std::string code_at(const SourcePlace& place) {
 
 }  // namespace
 
-ObjectName object_in_call(std::string_view code, std::string_view function) {
+std::size_t calls_in_line(std::string_view code, std::string_view function) {
+  const Tokens tokens = compile::cpp_tokens(code.substr(0, code.find('\n')));
+  return static_cast<std::size_t>(std::count(tokens.begin(), tokens.end(), function));
+}
+
+ObjectName object_in_call(std::string_view code, std::string_view function, std::size_t index) {
   const Tokens tokens = compile::cpp_tokens(code);
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    if (tokens[i] != function) continue;
+    if (tokens[i] != function || index-- != 0) continue;
     std::size_t open = i + 1;
     while (open < tokens.size() && tokens[open] != "(") ++open;  // past <float>
     const Tokens argument = first_argument(tokens, open);
@@ -91,6 +96,15 @@ ObjectName object_in_call(std::string_view code, std::string_view function) {
 }
 
 std::map<std::string, ObjectName> object_names(const Journal& journal, const HostPlaces& places) {
+  // By line, and by the lines of its callers.
+  std::map<std::vector<std::pair<std::string, std::uint32_t>>, std::size_t> made, named;
+  const auto line_of = [&](const JournalAllocation& allocation) {
+    std::vector<std::pair<std::string, std::uint32_t>> key{
+        {journal.stacks.at(allocation.stack).call, 0}};
+    for (const SourcePlace& at : places.at(allocation.stack)) key.emplace_back(at.file, at.line);
+    return key;
+  };
+  for (const JournalAllocation& allocation : journal.allocations) ++made[line_of(allocation)];
   std::map<std::string, ObjectName> names;
   std::map<std::string, int> uses;
   for (const JournalAllocation& allocation : journal.allocations) {
@@ -98,7 +112,15 @@ std::map<std::string, ObjectName> object_names(const Journal& journal, const Hos
     const std::string& call = journal.stacks.at(allocation.stack).call;
     ObjectName& object = names[allocation.name];
     if (frames.front().line != 0) {
-      object = object_in_call(code_at(frames.front()), call);
+      // Several calls in a line follow each other. If not all were made, nobody knows which.
+      const std::string code = code_at(frames.front());
+      const auto line = line_of(allocation);
+      const std::size_t calls = calls_in_line(code, call), index = named[line]++;
+      if (calls < 2) {
+        object = object_in_call(code, call);
+      } else if (calls == made[line]) {
+        object = object_in_call(code, call, index);
+      }
       if (object.name.empty()) {
         object.name = fmt::format("{} in line {}", call, frames.front().line);
       }
@@ -111,7 +133,8 @@ std::map<std::string, ObjectName> object_names(const Journal& journal, const Hos
     const std::vector<SourcePlace>& frames = places.at(allocation.stack);
     if (uses[object.name] > 1 && frames.size() > 1) {
       object.name += fmt::format(" of line {}", frames[1].line);
-    } else if (uses[object.name] > 1 && frames.front().line != 0) {
+    } else if (uses[object.name] > 1 && frames.front().line != 0 &&
+               !object.name.ends_with(fmt::format(" in line {}", frames.front().line))) {
       object.name += fmt::format(" of line {}", frames.front().line);
     }
   }

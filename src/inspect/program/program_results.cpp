@@ -154,7 +154,13 @@ Watched watch(const Program& program, const Device& device, ProgramSettings sett
   result.program = take_run(run, words, result);
   result.program->watched = options.launches;
   // A program that was ended early may not have come to all of them.
-  if (run.end.signal == 0) require_selected(options.launches, result.program->launches);
+  if (run.end.signal == 0) {
+    result.program->absent = absent_launches(options.launches, result.program->launches);
+  }
+  // What is known of the others is not thrown away.
+  if (std::ranges::none_of(run.journal.launches, &JournalLaunch::is_watched)) {
+    require_selected(result);
+  }
   return {std::move(run.journal), std::move(words), std::move(run.earlier)};
 }
 
@@ -205,6 +211,30 @@ void resume(const Watched& run, const std::string& path, CheckResult& result) {
   }
 }
 
+/// Launches that nobody watched fail without a finding, and the program goes on.
+void note_unwatched_failures(const Journal& journal, CheckResult& result) {
+  constexpr std::uint64_t most = 3;
+  std::uint64_t failed = 0;
+  for (std::size_t i = 0; i < journal.launches.size(); ++i) {
+    const JournalLaunch& launch = journal.launches[i];
+    const RunSummary& ran = launch.ran;
+    const bool gave_up = ran.ending == Ending::trapped || ran.ending == Ending::unfinished;
+    if (result.program->launches[i].is_watched) continue;
+    if (ran.faults == 0 && ran.deadlocked_blocks == 0 && !gave_up) continue;
+    if (++failed > most) continue;
+    const std::string what = ran.faults == 1 ? "a faulty access was left out"
+                             : ran.faults > 1
+                                 ? fmt::format("{} faulty accesses were left out", ran.faults)
+                                 : ran.message;
+    result.notes.push_back(
+        fmt::format("launch {}, {}, failed and was not watched: {}; --launches {} says more", i,
+                    launch.kernel, what, i));
+  }
+  if (failed > most) {
+    result.notes.push_back(fmt::format("{} more launches failed unwatched", failed - most));
+  }
+}
+
 }  // namespace
 
 CheckResult check_program(const Program& program, const Device& device,
@@ -223,6 +253,7 @@ CheckResult check_program(const Program& program, const Device& device,
   }
   result.limitation = journal.limitation;
   if (!options.resume.empty()) resume(run, options.resume, result);
+  if (!options.launches.empty()) note_unwatched_failures(journal, result);
   observe::fold(result.findings);
   if (journal.enough) {
     result.left_out = LeftOut{.findings = keep_first(result.findings, options.max_findings),

@@ -124,6 +124,7 @@ struct ProgramWatch::State {
   Limitation limitation = Limitation::none;
   std::set<std::string> notes;
   std::map<HostCall, std::string> allocations;
+  std::vector<std::map<HostCall, std::string>::const_pointer> first_calls;  ///< of these, in order
   std::uint64_t next_flush = 1;
   Clock::time_point flushed = Clock::now();
   bool is_finished = false;
@@ -355,24 +356,30 @@ void ProgramWatch::end_if_enough() {
 
 std::string ProgramWatch::allocation_name(const HostCall& call) {
   const std::lock_guard lock(state_->mutex);
-  std::string& name = state_->allocations[call];
-  if (name.empty()) {
-    name = fmt::format("{} {}", call.name, state_->allocations.size());
-    state_->journal.allocation({name, state_->journal.stack(call)});
+  const auto [known, is_new] = state_->allocations.try_emplace(call);
+  if (is_new) {
+    known->second = fmt::format("{} {}", call.name, state_->allocations.size());
+    state_->first_calls.push_back(&*known);
+    state_->journal.allocation({known->second, state_->journal.stack(call)});
   }
-  return name;
+  return known->second;
 }
 
 std::string ProgramWatch::in_source_words(std::string text) {
   Journal named;
   {
     const std::lock_guard lock(state_->mutex);
-    for (const auto& [call, name] : state_->allocations) {
-      if (text.find(fmt::format("'{}'", name)) == text.npos) continue;
+    for (const auto* const allocation : state_->first_calls) {
+      const auto& [call, name] = *allocation;
       const auto id = static_cast<StackId>(named.stacks.size() + 1);
       named.stacks[id] = {call.name, addresses_of(call)};
       named.allocations.push_back({name, id});
     }
+  }
+  if (std::ranges::none_of(named.allocations, [&](const JournalAllocation& allocation) {
+        return text.find(fmt::format("'{}'", allocation.name)) != text.npos;
+      })) {
+    return text;
   }
   for (const auto& [name, object] : object_names(named, host_places(named.stacks))) {
     const std::string quoted = fmt::format("'{}'", name);
