@@ -86,13 +86,13 @@ bool short_k_is_faster(const GemmProblem& problem, const DeviceProperties& devic
 // By what networks expect of it and of the kernels that take long k; by a rule of extents where
 // these were not measured.
 bool short_k_mma_is_faster(const GemmProblem& problem, const DeviceProperties& device) {
+  if (!short_k_mma_may_pay(problem, device)) return false;
   const bool has_tiles =
       !tensor_tiles_refusal(problem, device) && tensor_tiles_pay(problem, device);
   const bool takes_registers = !register_operand_refusal(problem, device);
   if (short_k_mma_network_for(problem) == nullptr || !(has_tiles || takes_registers)) {
     return short_k_mma_pays(problem, device);
   }
-  if (!short_k_mma_may_pay(problem, device)) return false;
   const double cycles = short_k_mma_plan_candidates(problem, device).front().cycles;
   return !(has_tiles && timed_tensor_tiles(problem, device).front().cycles <= cycles) &&
          !(takes_registers && timed_register_tiles(problem, device).front().cycles <= cycles);

@@ -12,7 +12,7 @@
 
 namespace tilescope::operations {
 
-/// The plans of all tiles, the fastest by a model of their time first. Extents are at least 1.
+/// The plans of all tiles, those first that are expected to be fastest. Extents are at least 1.
 std::vector<ShortKPlan> short_k_plan_candidates(const GemmProblem& problem,
                                                 const DeviceProperties& device);
 

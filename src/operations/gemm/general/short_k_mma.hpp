@@ -12,7 +12,7 @@
 
 namespace tilescope::operations {
 
-/// The plans that the device can run, the fastest by a model of their time first. One stage of a
+/// The plans that the device can run, those first that are expected to be fastest. One stage of a
 /// plan holds all of k, or there are two.
 std::vector<MmaSyncPlan> short_k_mma_plan_candidates(const GemmProblem& problem,
                                                      const DeviceProperties& device);

@@ -16,8 +16,8 @@ namespace tilescope::operations {
 FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
                    int splits);
 
-/// The plans of all tiles and all numbers of parts worth trying, the fastest by the model first.
-/// Extents are at least 1.
+/// The plans of all tiles and all numbers of parts worth trying, those first that are expected to
+/// be fastest. Extents are at least 1.
 std::vector<FfmaPlan> ffma_plan_candidates(const GemmProblem& problem,
                                            const DeviceProperties& device);
 
