@@ -144,8 +144,9 @@ TEST_P(GemmMmaSync, IntegersAreExact) {
     small(of.a);
     small(of.b);
     const GemmMatrices c = run(of, plans_of(of.problem).front());
+    const RoundedOperands operands(of, 0);
     c.each([&](auto b, auto i, auto j) {
-      ASSERT_EQ(c.get(b, i, j), expected_element(of, b, i, j, true).value) << i << ", " << j;
+      ASSERT_EQ(c.get(b, i, j), expected_element(of, operands, i, j, true).value) << i << ", " << j;
     });
   }
 }
