@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,6 +119,12 @@ ChildEnd run_child(const ChildCommand& command) {
     pollfd until{.fd = ended.get(), .events = POLLIN, .revents = 0};
     ::poll(&until, 1, milliseconds);
   }
+}
+
+void end_with_parent(std::int64_t parent) {
+  if (::getppid() != parent) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) std::raise(SIGTERM);  // it died meanwhile
 }
 
 ChildOutput run_and_capture(const ChildCommand& command) {

@@ -1,6 +1,7 @@
 // Other programs, run as children of this process.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct ChildEnd {
 /// Runs the child with this process's input, output and errors, and waits. Signals that a
 /// CancelScope has taken are passed on. Throws Error(bad_input) if it cannot be started.
 ChildEnd run_child(const ChildCommand& command);
+
+/// Lets this process get SIGTERM when process `parent` dies, which may be by SIGKILL; nothing if
+/// another one is its parent.
+void end_with_parent(std::int64_t parent);
 
 struct ChildOutput {
   ChildEnd end;

@@ -58,6 +58,15 @@ int main() {
 CURED = STEPS.replace("threadIdx.x + 32", "threadIdx.x")
 
 
+def watches(pid):
+    """Whether the process has our run time."""
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+            return "libcudart" in file.read()
+    except OSError:
+        return False
+
+
 class LongPrograms(program.SameFolderTest):
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -176,6 +185,28 @@ class SomeLaunches(LongPrograms):
             events = json.load(file)["traceEvents"]
         self.assertEqual([event["name"] for event in events if event["ph"] == "X"],
                          ["early", "step"])
+
+    def test_a_killed_command_leaves_no_program(self):
+        """It would run for hours, on all cores, and nobody would see what it finds."""
+        self.write("steps.cu", CURED)
+        self.write("slow", "")
+        for command in ("run", "check"):
+            job = subprocess.Popen([program.TILESCOPE, command, "steps.cu"], cwd=self.folder,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            children = f"/proc/{job.pid}/task/{job.pid}/children"
+            until = time.monotonic() + 60
+            found = []
+            while time.monotonic() < until and not found:
+                time.sleep(0.3)
+                with open(children, encoding="utf-8") as file:
+                    found = [pid for pid in file.read().split() if watches(pid)]
+            time.sleep(0.5)  # it has called the run time
+            job.kill()
+            job.wait()
+            self.assertEqual(len(found), 1)
+            while time.monotonic() < until and watches(found[0]):
+                time.sleep(0.05)
+            self.assertFalse(watches(found[0]), command)
 
     def test_failures_of_others_are_told(self):
         result = self.run_program("check", "steps.cu", "--launches", "0,late")

@@ -206,6 +206,7 @@ TEST_F(ProgramJournal, SettingsComeBack) {
   write_program_settings({.mode = ProgramMode::explain,
                           .device = "emulated:t4",
                           .journal = "/tmp/j",
+                          .watcher = 12,
                           .max_instructions = 5,
                           .device_memory = 6,
                           .launches = {{"scale<2>", 1, 3}, {"", 7, 7}},
@@ -219,6 +220,7 @@ TEST_F(ProgramJournal, SettingsComeBack) {
   EXPECT_EQ(settings.mode, ProgramMode::explain);
   EXPECT_EQ(settings.device, "emulated:t4");
   EXPECT_EQ(settings.journal, "/tmp/j");
+  EXPECT_EQ(settings.watcher, 12);
   EXPECT_EQ(settings.max_instructions, 5U);
   EXPECT_EQ(settings.device_memory, 6U);
   ASSERT_EQ(settings.launches.size(), 2U);

@@ -220,7 +220,13 @@ TEST(FindingWords, Masks) {
   EXPECT_EQ(message(f),
             "lanes 1 to 2 and 31 run this, but the member mask 0x00000001 does not name them");
   f.facts = MaskFacts{MaskFault::exited, 0x3, 0x2};
-  EXPECT_THAT(message(f), HasSubstr("names lane 1, which have left the kernel"));
+  EXPECT_THAT(message(f), HasSubstr("names lane 1, which has left the kernel: values read from it "
+                                    "are undefined"));
+  f.facts = MaskFacts{MaskFault::absent, 0x3, 0x2};
+  EXPECT_THAT(message(f), HasSubstr("names lane 1, which does not arrive here"));
+  f.facts = MaskFacts{MaskFault::not_a_member, 0x3, 0x4};
+  EXPECT_THAT(message(f), HasSubstr("lane 2 runs this, but the member mask 0x00000003 does not "
+                                    "name it"));
 }
 
 TEST(FindingWords, WhoWaitsForWhom) {

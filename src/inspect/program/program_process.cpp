@@ -92,6 +92,7 @@ WatchedRun run_watched(const Program& program, const Device& device, ProgramSett
   const TemporaryFile journal("journal", ""), wishes("settings", ".json");
   settings.journal = journal.path();
   settings.device = device.id();
+  settings.watcher = ::getpid();
   if (!settings.resume.empty()) {
     settings.journal = fs::absolute(settings.resume);
     settings.checked = begin_resumed_run(settings.resume, key_of(command.words, settings));

@@ -15,6 +15,7 @@ void write_program_settings(const ProgramSettings& settings, const std::string& 
   nlohmann::json object{{"mode", settings.mode},
                         {"device", settings.device},
                         {"journal", settings.journal},
+                        {"watcher", settings.watcher},
                         {"max_instructions", settings.max_instructions},
                         {"device_memory", settings.device_memory},
                         {"progress", settings.progress},
@@ -42,6 +43,7 @@ ProgramSettings read_program_settings(const std::string& path) {
     object.at("mode").get_to(settings.mode);
     object.at("device").get_to(settings.device);
     object.at("journal").get_to(settings.journal);
+    object.at("watcher").get_to(settings.watcher);
     object.at("max_instructions").get_to(settings.max_instructions);
     object.at("device_memory").get_to(settings.device_memory);
     object.at("progress").get_to(settings.progress);

@@ -19,6 +19,7 @@ struct ProgramSettings {
   ProgramMode mode = ProgramMode::run;
   std::string device = "emulated";         ///< as Device::open takes it
   std::string journal;                     ///< path of the journal
+  std::int64_t watcher = 0;                ///< the process that waits for the program; 0: none
   std::uint64_t max_instructions = 0;      ///< warp instructions of one launch; 0: no limit
   std::uint64_t device_memory = 0;         ///< bytes of the device; 0: as the GPU has
   bool progress = false;                   ///< show that of long launches on a terminal

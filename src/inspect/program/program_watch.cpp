@@ -14,6 +14,7 @@
 #include <tilescope/error.hpp>
 #include <utility>
 
+#include "base/child_process.hpp"
 #include "base/symbol_names.hpp"
 #include "device/emulated/emulated_device.hpp"
 #include "inspect/program/launch_names.hpp"
@@ -254,7 +255,9 @@ ProgramWatch* ProgramWatch::instance() {
 }
 
 ProgramWatch::ProgramWatch(ProgramSettings settings)
-    : settings_(std::move(settings)), state_(std::make_unique<State>(settings_)) {}
+    : settings_(std::move(settings)), state_(std::make_unique<State>(settings_)) {
+  end_with_parent(settings_.watcher);
+}
 
 ProgramWatch::~ProgramWatch() = default;
 

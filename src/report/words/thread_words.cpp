@@ -76,21 +76,22 @@ Wording endless_wait_words(const Finding& finding) {
 Wording warp_mask_words(const Finding& finding) {
   const auto mask = facts_of<MaskFacts>(finding);
   const std::string lanes = lanes_text(mask.lanes);
+  const bool is_one = std::has_single_bit(mask.lanes);
   switch (mask.fault) {
     case MaskFault::absent:
-      return {fmt::format("the member mask {:#010x} names {}, which do not arrive here",
-                          mask.members, lanes),
+      return {fmt::format("the member mask {:#010x} names {}, which {} not arrive here",
+                          mask.members, lanes, is_one ? "does" : "do"),
               "name only the lanes that reach the instruction (__ballot_sync before the branch "
               "gives their mask), or let all of them reach it"};
     case MaskFault::exited:
-      return {fmt::format("the member mask {:#010x} names {}, which have left the kernel: values "
-                          "read from them are undefined",
-                          mask.members, lanes),
+      return {fmt::format("the member mask {:#010x} names {}, which {} left the kernel: values "
+                          "read from {} are undefined",
+                          mask.members, lanes, is_one ? "has" : "have", is_one ? "it" : "them"),
               "name only the lanes that have not left (__ballot_sync before the others leave "
               "gives their mask), or let all of them stay"};
     case MaskFault::not_a_member:
-      return {fmt::format("{} run this, but the member mask {:#010x} does not name them", lanes,
-                          mask.members),
+      return {fmt::format("{} {} this, but the member mask {:#010x} does not name {}", lanes,
+                          is_one ? "runs" : "run", mask.members, is_one ? "it" : "them"),
               "name every lane that reaches the instruction"};
   }
   return {};
