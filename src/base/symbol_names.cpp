@@ -31,6 +31,8 @@ std::string without_signature(std::string_view text) {
 }  // namespace
 
 std::string demangled(const std::string& symbol) {
+  // The library takes other names for types: "rd" for double restrict, "Pi" for int*.
+  if (!symbol.starts_with("_Z")) return {};
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);

@@ -12,6 +12,13 @@ TEST(SymbolNames, FunctionsLoseReturnTypeAndParameters) {
   EXPECT_EQ(function_name("fill"), "fill");
 }
 
+TEST(SymbolNames, NamesThatCouldBeCodesOfTypesStay) {
+  EXPECT_EQ(function_name("rd"), "rd");
+  EXPECT_EQ(function_name("Pi"), "Pi");
+  EXPECT_EQ(demangled("Pi"), "");
+  EXPECT_EQ(function_name(function_name("_Z2rdPiPKii")), "rd");
+}
+
 TEST(SymbolNames, AFunctionInAnAnonymousNamespaceKeepsItsName) {
   EXPECT_EQ(function_name("_ZN12_GLOBAL__N_15scaleEPf"), "(anonymous namespace)::scale");
   EXPECT_EQ(function_name("_ZN12_GLOBAL__N_15scaleIfEEvPT_"),

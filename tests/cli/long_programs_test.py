@@ -208,6 +208,12 @@ class SomeLaunches(LongPrograms):
                 time.sleep(0.05)
             self.assertFalse(watches(found[0]), command)
 
+    def test_a_name_that_could_be_the_code_of_a_type(self):
+        """Unmangled, "rd" would be a double restrict."""
+        self.write("steps.cu", STEPS.replace("late", "rd"))
+        report = self.json_of("check", "steps.cu", "--launches", "rd", code=1)
+        self.assertEqual((self.lines_of(report), report["launches_watched"]), ([8], 1))
+
     def test_failures_of_others_are_told(self):
         result = self.run_program("check", "steps.cu", "--launches", "0,late")
         self.assertEqual(result.code, 1)
