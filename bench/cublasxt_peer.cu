@@ -1,13 +1,17 @@
-// The vendor's own product of matrices in host memory, as the peer of bench/out_of_core.sh:
-// cublasXt, fp32, pinned operands, its block size the best of those tried. Prints one line of JSON.
+// The vendor's own product of matrices in host memory, as the peer of bench/out_of_core.sh and of
+// `sharded_products --host`: cublasXt, fp32, pinned operands. Prints a line of JSON for each block
+// size, in the order given; the first call of a process takes longer, so name one twice.
 //
-// Usage: cublasxt_peer N [BLOCK...]   (build: nvcc -O3 -o cublasxt_peer cublasxt_peer.cu -lcublas)
+// Usage: cublasxt_peer N [--gpus COUNT] [BLOCK...]
+// Build: nvcc -O3 -o cublasxt_peer cublasxt_peer.cu -lcublas
 #include <cublasXt.h>
 #include <cuda_runtime.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -48,16 +52,25 @@ void fill(float* to, std::size_t count, std::uint64_t seed) {
 int main(int argc, char** argv) {
   check(argc >= 2, "reading N");
   const std::size_t n = std::strtoull(argv[1], nullptr, 10);
-  std::vector<int> blocks;
-  for (int i = 2; i < argc; ++i) blocks.push_back(std::atoi(argv[i]));
+  std::vector<int> blocks, devices{0};
+  for (int i = 2; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--gpus") {
+      blocks.push_back(std::atoi(argv[i]));
+      continue;
+    }
+    check(++i < argc && std::atoi(argv[i]) > 0, "reading --gpus");
+    devices.resize(static_cast<std::size_t>(std::atoi(argv[i])));
+    std::iota(devices.begin(), devices.end(), 0);
+  }
   if (blocks.empty()) blocks = {4096, 8192, 16384};
   float *a = pinned(n * n), *b = pinned(n * n), *c = pinned(n * n);
   fill(a, n * n, 1);
   fill(b, n * n, 2);
   cublasXtHandle_t handle;
   check(cublasXtCreate(&handle) == CUBLAS_STATUS_SUCCESS, "cublasXtCreate");
-  int device = 0;
-  check(cublasXtDeviceSelect(handle, 1, &device) == CUBLAS_STATUS_SUCCESS, "cublasXtDeviceSelect");
+  const int count = static_cast<int>(devices.size());
+  check(cublasXtDeviceSelect(handle, count, devices.data()) == CUBLAS_STATUS_SUCCESS,
+        "cublasXtDeviceSelect");
   const float one = 1.0F, zero = 0.0F;
   for (const int block : blocks) {
     check(cublasXtSetBlockDim(handle, block) == CUBLAS_STATUS_SUCCESS, "cublasXtSetBlockDim");
@@ -68,9 +81,9 @@ int main(int argc, char** argv) {
     check(cudaDeviceSynchronize() == cudaSuccess, "cudaDeviceSynchronize");
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    std::printf("{\"peer\": \"cublasXt\", \"n\": %zu, \"block\": %d, \"seconds\": %.3f, "
-                "\"tflops\": %.2f}\n",
-                n, block, seconds, 2.0 * n * n * n / seconds * 1e-12);
+    std::printf("{\"peer\": \"cublasXt\", \"gpus\": %d, \"n\": %zu, \"block\": %d, "
+                "\"seconds\": %.3f, \"tflops\": %.2f}\n",
+                count, n, block, seconds, 2.0 * n * n * n / seconds * 1e-12);
     std::fflush(stdout);
   }
 }
