@@ -31,7 +31,7 @@ struct CheckCommand {
     schedule_given = add("--schedule SEED", schedule,
                          "Run in one of these orders alone, by the seed that a report names");
     add("--max-findings N", max_findings,
-        "Stop after N different findings, notes not counted, and say what was left out",
+        "Stop after N different findings (0: never), notes not counted, and say what was left out",
         up_to(std::uint64_t{1} << 32U));
     add("--resume FILE", resume,
         "Of a program: keep what is found in FILE until it has ended, and go on from there when a "

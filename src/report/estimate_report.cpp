@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/format.hpp"
 
 namespace tilescope::report {
@@ -16,13 +18,21 @@ Value spread_value(const Spreads& spread) {
   return record;
 }
 
+namespace {
+
+std::uint64_t last_counted(const LaunchCounts& counts, const BlockSample& sample) {
+  return std::min(sample.last, counts.blocks - 1);
+}
+
+}  // namespace
+
 Value estimate_value(const LaunchCounts& counts, const BlockSample& sample) {
   if (!counts.is_estimate()) return {};
   Record record{{"blocks_counted", counts.blocks_counted}, {"blocks", counts.blocks}};
   if (sample.is_random()) {
     record.set_all({{"seed", sample.seed}, {"confidence", 0.95}});
   } else {
-    record.set_all({{"first", sample.first}, {"last", sample.last}});
+    record.set_all({{"first", sample.first}, {"last", last_counted(counts, sample)}});
   }
   record.set("spread", spread_value(counts.spread));
   return record;
@@ -35,11 +45,21 @@ std::string estimate_sentence(const ExplainResult& result) {
                                  : fmt::format(
                                        "{} to {}, no random sample: how far the others differ is "
                                        "not known",
-                                       sample.first, sample.last);
+                                       sample.first, last_counted(result.counts, sample));
   return fmt::format(
       "~ estimates from {} of {} blocks, {}; instructions, branches, barriers and operations are "
       "exact",
       format_count(result.counts.blocks_counted), format_count(result.counts.blocks), chosen);
+}
+
+std::string range_sentence(const ExplainResult& result) {
+  const std::uint64_t blocks = result.counts.blocks;
+  if (!result.sample || result.sample->is_random() || result.sample->last < blocks || blocks == 0) {
+    return {};
+  }
+  return fmt::format("the launch has blocks 0 to {}: {}", format_count(blocks - 1),
+                     result.sample->first < blocks ? "the range ends there"
+                                                   : "none is in the range, so all were counted");
 }
 
 void add_estimates(Page& page, const LaunchCounts& counts) {

@@ -17,6 +17,10 @@ Value spread_value(const Spreads& spread);
 /// "estimates from 66 of 4,096 blocks, drawn with seed 1; ..."
 std::string estimate_sentence(const ExplainResult& result);
 
+/// That a range of blocks reaches beyond the launch's; empty where it does not, and without a
+/// range.
+std::string range_sentence(const ExplainResult& result);
+
 /// A table of the estimated counts with their intervals; nothing for exact counts.
 void add_estimates(Page& page, const LaunchCounts& counts);
 

@@ -196,6 +196,9 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
   const bool is_sum = !result.program && result.ran.launches > 1;
   if (is_sum) page.say("(counts of {launches:plain} launches)");
   if (result.counts.is_estimate()) page.add(Text{estimate_sentence(result), 0, 2});
+  if (const std::string beyond = range_sentence(result); !result.program && !beyond.empty()) {
+    page.add(Text{beyond, 0, 2});
+  }
   page.gap();
   if (result.program) add_launches(page, result);
   add_annotated_source(page, result.counts, sources);

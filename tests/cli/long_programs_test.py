@@ -306,6 +306,15 @@ class SomeBlocks(LongPrograms):
                          "~ estimates from 10 of 1,000 blocks, 10 to 19, no random sample: how far "
                          "the others differ is not known;")
 
+    def test_a_range_beyond_the_launch_is_told(self):
+        for blocks, sentence in (("900-1100", "the range ends there"), ("900-999", None),
+                                 ("2000-3000", "none is in the range, so all were counted")):
+            out = self.run_program("explain", *self.LAUNCH, "--blocks", blocks).out
+            told = "the launch has blocks 0 to 999: " + (sentence or "")
+            self.assertEqual(told in " ".join(out.split()), sentence is not None, out)
+        report = self.json_of("explain", *self.LAUNCH, "--blocks", "900-1100", code=0)
+        self.assertEqual(report["estimate"]["last"], 999)
+
     def test_every_block_counted_is_exact(self):
         for blocks in ("1000", "100%", "0-999", "5000:9"):
             report = self.json_of("explain", *self.LAUNCH, "--blocks", blocks, code=0)
