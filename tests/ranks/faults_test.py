@@ -1,7 +1,6 @@
 """Ranks that are killed: the others end soon, nothing is left over, and another number of ranks
 goes on with what is finished."""
 
-import glob
 import os
 import tempfile
 import time
@@ -23,12 +22,14 @@ class Faults(Killing):
         for name, shape in (("A.npy", (1000, 1500)), ("B.npy", (1500, 3000))):
             np.save(os.path.join(cls.store.name, name),
                     draw.standard_normal(shape).astype(np.float32))
-        begin = time.monotonic()
-        result = LAUNCHER.run(2, *PRODUCT, cwd=cls.store.name)
-        cls.seconds = time.monotonic() - begin
-        assert result.returncode == 0, result.stderr
-        cls.expected = cls.result(cls.store.name)
-        os.unlink(os.path.join(cls.store.name, "C.npy"))
+        cls.seconds = float("inf")
+        for _ in range(2):  # the first one begins cold
+            begin = time.monotonic()
+            result = LAUNCHER.run(2, *PRODUCT, cwd=cls.store.name)
+            cls.seconds = min(cls.seconds, time.monotonic() - begin)
+            assert result.returncode == 0, result.stderr
+            cls.expected = cls.result(cls.store.name)
+            os.unlink(os.path.join(cls.store.name, "C.npy"))
 
     @staticmethod
     def result(folder):
@@ -67,9 +68,10 @@ class Faults(Killing):
 
     def test_another_product_is_not_resumed(self):
         folder = self.folder()
-        while not glob.glob(os.path.join(folder, ".C.npy.journal")):
-            self.killed(LAUNCHER, folder, 2, 1, self.seconds * 0.7, *PRODUCT, "--resume")
-            if os.path.exists(os.path.join(folder, "C.npy")):
+        journal = os.path.join(folder, ".C.npy.journal")
+        while not os.path.exists(journal):
+            self.killed(LAUNCHER, folder, 2, 1, lambda: os.path.exists(journal), *PRODUCT, "--resume")
+            if os.path.exists(os.path.join(folder, "C.npy")):  # it ended first
                 os.unlink(os.path.join(folder, "C.npy"))
         result = LAUNCHER.run(2, *PRODUCT, "--resume", "--alpha", "2", cwd=folder)
         self.assertEqual(result.returncode, 2)
