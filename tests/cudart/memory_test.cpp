@@ -1,4 +1,6 @@
 // Memory of each kind, copies and fills, and the codes for their mistakes.
+#include <csignal>
+#include <cstdlib>
 #include <numeric>
 
 #include "cudart/device_program.hpp"
@@ -34,6 +36,21 @@ TEST_F(Memory, CopiesCheckTheirDirection) {
   std::vector<int> other(4);
   EXPECT_EQ(cudaMemcpy(other.data(), host.data(), 16, cudaMemcpyHostToHost), cudaSuccess);
   EXPECT_EQ(other, host);
+}
+
+// The host that uses an address of the device ends as on any machine, but with a line that says
+// why.
+TEST_F(Memory, TheHostIsToldThatItUsesDeviceMemory) {
+  const DeviceInts x(100);
+  auto* const at = static_cast<volatile int*>(x.data) + 3;
+  EXPECT_EXIT(std::exit(*at), testing::KilledBySignal(SIGSEGV),
+              "tilescope: the host reads byte 12 of .*400 bytes of device memory: copy it to the "
+              "host with cudaMemcpy, or allocate with cudaMallocManaged");
+  EXPECT_EXIT(*at = 1, testing::KilledBySignal(SIGSEGV), "tilescope: the host writes byte 12 of ");
+  EXPECT_EXIT(std::exit(at[100]), testing::KilledBySignal(SIGSEGV),
+              "tilescope: the host reads 0x7[0-9a-f]+, an address of the device");
+  volatile int* const none = nullptr;
+  EXPECT_EXIT(std::exit(*none), testing::KilledBySignal(SIGSEGV), "^$");
 }
 
 TEST_F(Memory, FreeingTakesWhatWasAllocatedOnce) {

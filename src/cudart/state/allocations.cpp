@@ -95,6 +95,9 @@ void Memory::require_room(std::size_t bytes) const {
 MemoryBlock& Memory::add(MemoryBlock block) {
   if (block.on_device()) used_ += block.bytes;
   freed_.erase(block.address);
+  if (block.kind == MemoryKind::device) {
+    HostGuard::instance().know({block.name, block.address, block.bytes});
+  }
   return blocks_.insert_or_assign(block.address, std::move(block)).first->second;
 }
 

@@ -7,8 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <utility>
+
+#include "emulator/memory_map.hpp"
 
 namespace tilescope::cudart {
 namespace {
@@ -50,6 +54,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     return;
   }
   // A fault of the program's own: what would have happened without the guard happens now.
+  HostGuard::instance().explain(reinterpret_cast<std::uint64_t>(info->si_addr), is_write);
   ::sigaction(signal, &previous, nullptr);
 }
 
@@ -107,6 +112,38 @@ void HostGuard::open(const Claim& claim) const {
   set_access(claim.first, claim.end, PROT_READ | PROT_WRITE);
 }
 
+void HostGuard::know(const GuardedObject& device_memory) {
+  catch_faults();
+  const Spin lock;
+  device_memory_[device_memory.address] = device_memory;
+}
+
+void HostGuard::explain(std::uint64_t address, bool is_write) const {
+  if (address < emulator::kGlobalBase || address >= emulator::kGlobalEnd) return;
+  const Spin lock;
+  const auto after = device_memory_.upper_bound(address);
+  const GuardedObject* block =
+      after == device_memory_.begin() ? nullptr : &std::prev(after)->second;
+  if (block != nullptr && address - block->address >= block->bytes) block = nullptr;
+  const char* const verb = is_write ? "writes" : "reads";
+  char line[512];  // standard streams may be locked where the fault was
+  const int length =
+      block == nullptr
+          ? std::snprintf(line, sizeof line,
+                          "tilescope: the host %s %#llx, an address of the device: kernels and "
+                          "cudaMemcpy can use it\n",
+                          verb, static_cast<unsigned long long>(address))
+          : std::snprintf(
+                line, sizeof line,
+                "tilescope: the host %s byte %llu of %.200s, %llu bytes of device memory: "
+                "copy %s the host with cudaMemcpy, or allocate with cudaMallocManaged\n",
+                verb, static_cast<unsigned long long>(address - block->address),
+                block->name.c_str(), static_cast<unsigned long long>(block->bytes),
+                is_write ? "it from" : "it to");
+  [[maybe_unused]] const auto written =
+      ::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
+}
+
 void HostGuard::begin_work() {
   const Spin lock;
   if (running_++ > 0) return;
@@ -134,6 +171,7 @@ void HostGuard::keep_changed(Claim& claim) {
 
 void HostGuard::forget(std::uint64_t address, std::size_t bytes) {
   const Spin lock;
+  device_memory_.erase(address);
   std::erase_if(claims_, [&](const Claim& claim) {
     const bool inside = claim.first >= address && claim.first - address < bytes;
     if (inside) open(claim);

@@ -2,12 +2,16 @@
 // managed memory are protected from the moment the work is queued until it runs. A touch raises a
 // signal; the guard notes the place, opens the pages, and the program goes on.
 //
+// Memory of the device is in no page of the host: who uses its address there ends by the same
+// signal, and the guard says what it was.
+//
 // A claim covers the pages that lie wholly in what the work uses, so that the host may use the rest
 // of an allocation, chunk by chunk.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -48,7 +52,9 @@ class HostGuard {
   void begin_work();
   /// The work is done: its claims end, the others protect again.
   void end_work(const std::vector<std::uint64_t>& claims);
-  /// Forgets the claims on memory that is freed.
+  /// Memory that only the device has.
+  void know(const GuardedObject& device_memory);
+  /// Forgets memory that is freed, and the claims on it.
   void forget(std::uint64_t address, std::size_t bytes);
 
   /// The touches seen since the last call.
@@ -57,6 +63,8 @@ class HostGuard {
   /// In the handler: whether the address was protected, and now is not. An atomic access is meant
   /// to meet running kernels, and no mistake.
   bool touch(std::uint64_t address, bool is_write, bool is_atomic);
+  /// In the handler: a line on standard error if the address is the device's.
+  void explain(std::uint64_t address, bool is_write) const;
 
  private:
   struct Claim {
@@ -73,6 +81,7 @@ class HostGuard {
   void keep_changed(Claim& claim);
 
   std::vector<Claim> claims_;
+  std::map<std::uint64_t, GuardedObject> device_memory_;
   std::vector<EarlyTouch> seen_;
   std::uint64_t last_id_ = 0;
   int running_ = 0;  ///< begin_work() without end_work()
