@@ -157,7 +157,7 @@ Watched watch(const Program& program, const Device& device, ProgramSettings sett
   if (run.end.signal == 0) {
     result.program->absent = absent_launches(options.launches, result.program->launches);
   }
-  // What is known of the others is not thrown away.
+  // Findings about other launches are shown before the command fails.
   if (std::ranges::none_of(run.journal.launches, &JournalLaunch::is_watched)) {
     require_selected(result);
   }
