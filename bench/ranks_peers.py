@@ -7,8 +7,10 @@ Usage: bench/ranks_peers.py TILESCOPE [--cosma PREFIX] [--ranks 2,4] [--rounds N
 Needs Open MPI, ScaLAPACK and OpenBLAS (Debian: libopenmpi-dev, libscalapack-openmpi-dev) and a
 Python with NumPy. COSMA is compared if PREFIX is where it and COSTA were installed (CMake:
 COSMA_BLAS=OPENBLAS). Every rank has one thread in all programs. They take turns, and a table row is
-the medians of N rounds. Peers multiply in memory, once to warm up; our time includes reading the
-operands from files and writing the result to one. The load of other programs stands at the end."""
+the medians of N rounds. Our ranks read operands from files and write the result to one, in the time
+that is given. Peers run twice: "in memory", where operands and result lie as they want them, and
+"files", where they do our job by their own means, each once to warm up. The load of other programs
+stands at the end."""
 
 import argparse
 import json
@@ -25,6 +27,10 @@ ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
                "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+
+
+# Every program chooses the kernels of BLAS that it thinks best for this processor.
+UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
 def build(folder, cosma):
@@ -46,9 +52,10 @@ def under_mpirun(ranks, command, folder):
     """The time that the command's JSON has."""
     # Ranks that wait leave their core to others where there are fewer cores.
     yields = {"OMPI_MCA_mpi_yield_when_idle": str(int(ranks > os.cpu_count()))}
+    environment = {name: value for name, value in os.environ.items() if name not in UNSET}
     run = subprocess.run(["mpirun.openmpi", "-n", str(ranks), *command], cwd=folder, text=True,
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True,
-                         env={**os.environ, **ENVIRONMENT, **yields})
+                         env={**environment, **ENVIRONMENT, **yields})
     return json.loads(run.stdout)["time_ms"]
 
 
@@ -63,6 +70,7 @@ def compare(tilescope, programs, folder, shape, kind, ranks, rounds):
                          "--json", "-"]}
     for name, program in programs.items():
         commands[name] = [program, kind, str(m), str(n), str(k), "1"]
+        commands[f"{name} files"] = [*commands[name], "A.npy", "B.npy", "C.npy"]
     times = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
@@ -82,9 +90,10 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tilescope.") as folder:
         programs = build(folder, options.cosma)
-        names = ["ours", *programs]
+        peers = [name + how for name in programs for how in ("", " files")]
+        names = ["ours", *peers]
         print(f"| shape (m x n x k) | type | ranks | {' | '.join(f'{n} ms' for n in names)} | "
-              f"{' | '.join(f'{n} / ours' for n in programs)} |")
+              f"{' | '.join(f'{n} / ours' for n in peers)} |")
         print("|" + "---|" * (2 + 2 * len(names)), flush=True)
         for text in options.shapes.split(","):
             shape = [int(extent) for extent in text.split("x")]
@@ -94,7 +103,7 @@ def main():
                                     kind, ranks, options.rounds)
                     row = [" x ".join(f"{extent:,}" for extent in shape), kind, str(ranks),
                            *(f"{times[name]:.0f}" for name in names),
-                           *(f"{times[name] / times['ours']:.2f}" for name in programs)]
+                           *(f"{times[name] / times['ours']:.2f}" for name in peers)]
                     print(f"| {' | '.join(row)} |", flush=True)
     print(f"\n{os.cpu_count()} cores; load of the last 1, 5, 15 minutes: "
           + ", ".join(f"{load:.1f}" for load in os.getloadavg()))

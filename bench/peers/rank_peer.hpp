@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,16 +18,21 @@ namespace rank_peer {
 struct Arguments {
   int m, n, k, rounds;
   bool is_double;
+  std::vector<std::string> files;  ///< of A, B and C; none: all in memory
 };
 
-/// PROGRAM float|double M N K ROUNDS
+/// PROGRAM float|double M N K ROUNDS [A.npy B.npy C.npy]
 inline Arguments arguments_of(int argc, char** argv) {
-  if (argc != 6) {
-    std::fprintf(stderr, "usage: %s float|double M N K ROUNDS\n", argv[0]);
+  if (argc != 6 && argc != 9) {
+    std::fprintf(stderr, "usage: %s float|double M N K ROUNDS [A.npy B.npy C.npy]\n", argv[0]);
     std::exit(2);
   }
-  return {std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]), std::atoi(argv[5]),
-          std::string_view(argv[1]) == "double"};
+  return {std::atoi(argv[2]),
+          std::atoi(argv[3]),
+          std::atoi(argv[4]),
+          std::atoi(argv[5]),
+          std::string_view(argv[1]) == "double",
+          {argv + 6, argv + argc}};
 }
 
 /// Element (row, column) of A or B: the same value whatever rank owns it.

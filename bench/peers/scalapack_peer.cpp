@@ -1,7 +1,9 @@
 // psgemm or pdgemm of ScaLAPACK on a grid of ranks as square as their number allows. Blocks of 64,
-// 128 and 256 are tried on a smaller product, and the fastest is timed.
+// 128 and 256 are tried on a smaller product, and the fastest is timed: in memory, or from files to
+// a file.
 //
 // mpicxx -O2 -std=c++17 scalapack_peer.cpp -lscalapack-openmpi -lopenblas
+#include "rank_files.hpp"
 #include "rank_peer.hpp"
 
 extern "C" {
@@ -62,6 +64,28 @@ struct Matrix {
     return data[static_cast<std::size_t>(j) * static_cast<std::size_t>(std::max(rows, 1)) +
                 static_cast<std::size_t>(i)];
   }
+  // In a file by rows, element (i, j) of the transposed matrix lies where by columns it would.
+  template <typename Copy>
+  void with_runs_of(Float* file, int leading, const Copy& copy) {
+    for (int j = 0; j < columns; ++j) {
+      for (int i = 0; i < rows; i += block) {
+        copy(&at(i, j),
+             file + static_cast<std::size_t>(global_column(j)) * static_cast<std::size_t>(leading) +
+                 global_row(i),
+             sizeof(Float) * static_cast<std::size_t>(std::min(block, rows - i)));
+      }
+    }
+  }
+  void read(const rank_peer::MappedMatrix<Float>& file, int leading) {
+    with_runs_of(file.data(), leading, [](Float* mine, const Float* there, std::size_t bytes) {
+      std::memcpy(mine, there, bytes);
+    });
+  }
+  void write(const rank_peer::MappedMatrix<Float>& file, int leading) {
+    with_runs_of(file.data(), leading, [](const Float* mine, Float* there, std::size_t bytes) {
+      std::memcpy(there, mine, bytes);
+    });
+  }
   void fill(int matrix) {
     for (int j = 0; j < columns; ++j) {
       for (int i = 0; i < rows; ++i) {
@@ -83,9 +107,21 @@ class Product {
       : arguments_(arguments),
         a_(grid, arguments.m, arguments.k, block),
         b_(grid, arguments.k, arguments.n, block),
-        c_(grid, arguments.m, arguments.n, block) {
+        c_(grid, arguments.m, arguments.n, block) {}
+
+  void fill() {
     a_.fill(0);
     b_.fill(1);
+  }
+
+  /// From files to a file of matrices by rows, all transposed: C^T = B^T A^T. `arguments` has the
+  /// extents and the files in that order.
+  void multiply_files() {
+    rank_peer::make_matrix<Float>(arguments_.files[2], arguments_.n, arguments_.m);
+    a_.read(rank_peer::MappedMatrix<Float>(arguments_.files[0]), arguments_.m);
+    b_.read(rank_peer::MappedMatrix<Float>(arguments_.files[1]), arguments_.k);
+    multiply();
+    c_.write(rank_peer::MappedMatrix<Float>(arguments_.files[2]), arguments_.m);
   }
 
   void multiply() {
@@ -123,6 +159,7 @@ class Product {
 template <typename Float>
 double once(const Arguments& arguments, const Grid& grid, int block) {
   Product<Float> product(arguments, grid, block);
+  product.fill();
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
   product.multiply();
@@ -144,7 +181,18 @@ void measure(const Arguments& arguments, const Grid& grid) {
     best = block;
     least = seconds;
   }
+  if (!arguments.files.empty()) {
+    Arguments swapped = arguments;
+    std::swap(swapped.m, swapped.n);
+    std::swap(swapped.files[0], swapped.files[1]);
+    rank_peer::time_rounds(arguments,
+                           [&] { Product<Float>(swapped, grid, best).multiply_files(); });
+    MPI_Barrier(MPI_COMM_WORLD);
+    rank_peer::require_right(rank_peer::file_is_right<Float>(arguments));
+    return;
+  }
   Product<Float> product(arguments, grid, best);
+  product.fill();
   rank_peer::time_rounds(arguments, [&] { product.multiply(); });
   rank_peer::require_right(product.is_right());
 }
