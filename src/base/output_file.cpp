@@ -8,16 +8,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <limits>
+#include <new>
+#include <vector>
 
 #include "base/errors.hpp"
 #include "base/output_target.hpp"
 
 namespace tilescope {
 namespace {
+
+constexpr std::uint64_t zeros_at_once = 1 << 20;
 
 // 0 or an errno. A write may be partial, or interrupted by a signal.
 int write_at(int file, std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -33,13 +36,14 @@ int write_at(int file, std::uint64_t offset, std::span<const std::byte> bytes) {
   return 0;
 }
 
-// Writes zeros: the slow way, for a file system that cannot allocate ahead.
-int write_zeros(int file, std::uint64_t size) {
-  static constexpr std::array<std::byte, 1 << 16> zeros{};
-  for (std::uint64_t offset = 0; offset < size; offset += zeros.size()) {
-    const auto piece =
-        static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), size - offset));
-    if (const int code = write_at(file, offset, {zeros.data(), piece})) return code;
+// Writes zeros from `first` up to `end`. 0 or an errno.
+int write_zeros(int file, std::uint64_t first, std::uint64_t end) {
+  const std::vector<std::byte> zeros(
+      static_cast<std::size_t>(std::min(end - first, zeros_at_once)));
+  while (first < end) {
+    const std::uint64_t piece = std::min<std::uint64_t>(zeros.size(), end - first);
+    if (const int code = write_at(file, first, std::span(zeros).first(piece))) return code;
+    first += piece;
   }
   return 0;
 }
@@ -72,9 +76,19 @@ std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
   }
   int code = EINTR;
   while (code == EINTR) code = ::posix_fallocate(file.get(), 0, static_cast<off_t>(size));
-  if (code == EOPNOTSUPP || code == EINVAL) code = write_zeros(file.get(), size);
+  // The slow way, for a file system that cannot allocate ahead.
+  if (code == EOPNOTSUPP || code == EINVAL) code = write_zeros(file.get(), 0, size);
   if (code == 0) return {};
   return fmt::format("{} bytes are needed: {}", size, explain_write_failure(code, folder));
+}
+
+void prepare_to_map(const FileDescriptor& file, std::uint64_t first, std::uint64_t size) noexcept {
+  constexpr std::uint64_t most = 256 << 20;  // more might go to the disk before it has values
+  if (first >= size || size - first > most) return;
+  try {
+    write_zeros(file.get(), first, size);
+  } catch (const std::bad_alloc&) {  // pages come one by one then
+  }
 }
 
 std::string write_to_storage(const FileDescriptor& file, std::uint64_t offset,
@@ -146,6 +160,7 @@ void OutputFile::reserve(std::uint64_t size) {
 std::span<std::byte> OutputFile::map() {
   if (!mapping_.empty() || reserved_ == 0) return mapping_;
   const auto size = static_cast<std::size_t>(reserved_);
+  prepare_to_map(file_, appended_, reserved_);
   void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (begin == MAP_FAILED) fail_to_map(path_, size);
   mapping_ = {static_cast<std::byte*>(begin), size};

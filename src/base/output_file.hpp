@@ -76,6 +76,11 @@ class OutputFile {
 std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
                             const std::string& folder);
 
+/// Writes zeros from byte `first` to the end of a reserved file of `size` bytes that is about to be
+/// mapped and written as a whole. The system then keeps it in large pieces, and its pages cost a
+/// quarter of what they cost one by one, when each is first touched. Large files stay as they are.
+void prepare_to_map(const FileDescriptor& file, std::uint64_t first, std::uint64_t size) noexcept;
+
 /// Writes all of `bytes` from `offset` on; a write that the system cuts short is continued. Returns
 /// why not; empty on success.
 std::string write_to_storage(const FileDescriptor& file, std::uint64_t offset,

@@ -34,6 +34,12 @@ struct Description {
   std::uint64_t a_digest = 0, b_digest = 0;
 };
 
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
 bool is_same(const ConstMatrixView& x, const ConstMatrixView& y) {
   return x.type == y.type && x.rows == y.rows && x.columns == y.columns && x.order == y.order &&
          x.leading == y.leading;
@@ -55,7 +61,9 @@ class Job {
     open_inputs();
     device_ = open_rank_device(session_, of_host_, job_.device);
     choose_grid();
+    const Clock::time_point opening = Clock::now();
     open_output();
+    opening_ms_ = milliseconds_since(opening);
     describe();
     const Member mine{of_host_.gather(all_.rank()).front(), inputs_.has_value()};
     if (device_->kind() == DeviceKind::cpu || !operations::has_products(problem_)) {
@@ -213,14 +221,12 @@ class Job {
   template <typename Product>
   void multiply_all(Product& product, const std::string& variant) {
     outcome_.bands = static_cast<std::int64_t>(product.bands().size()) * problem_.batch();
-    const auto start = std::chrono::steady_clock::now();
+    const Clock::time_point start = Clock::now();
     std::int64_t number = 0;
     for (std::int64_t index = 0; index < problem_.batch(); ++index) {
       for (const Range& band : product.bands()) multiply(product, index, band, number++);
     }
-    const double elapsed =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    const std::vector<double> all_elapsed = all_.gather(elapsed);
+    const std::vector<double> all_elapsed = all_.gather(opening_ms_ + milliseconds_since(start));
     outcome_.report.compute_ms = *std::max_element(all_elapsed.begin(), all_elapsed.end());
     outcome_.report.variant =
         fmt::format("{} on {} rank{} ({} x {})", variant, all_.size(), all_.size() == 1 ? "" : "s",
@@ -369,6 +375,7 @@ class Job {
   HostProblem problem_;
   std::vector<float> bias_;
   RankOutcome outcome_;
+  double opening_ms_ = 0;  ///< the time until there was a file for C
 };
 
 }  // namespace

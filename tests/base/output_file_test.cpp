@@ -75,6 +75,25 @@ TEST(OutputFile, WritesInPlace) {
   EXPECT_EQ(written, "ab" + std::string(99997, '\0') + "z");
 }
 
+TEST(OutputFile, MapsWhatWasAppendedAndZerosBehindIt) {
+  // Small, of several pieces of zeros, and so large that its pages are left to their first touch.
+  for (const std::size_t size :
+       {std::size_t{7}, std::size_t{3'000'001}, (std::size_t{256} << 20) + 9}) {
+    const TemporaryFolder folder;
+    OutputFile file(folder / "a");
+    file.reserve(size);
+    file.append("front");
+    const std::span<std::byte> bytes = file.map();
+    ASSERT_EQ(bytes.size(), size);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), 5), "front");
+    const std::span<std::byte> behind =
+        bytes.subspan(5, std::min<std::size_t>(size - 5, 4'000'000));
+    EXPECT_TRUE(
+        std::all_of(behind.begin(), behind.end(), [](std::byte b) { return b == std::byte{}; }));
+    EXPECT_EQ(bytes.back(), std::byte{});
+  }
+}
+
 TEST(OutputFile, ReservedSpaceIsReal) {
   const TemporaryFolder folder;
   OutputFile file(folder / "a");
