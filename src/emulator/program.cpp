@@ -11,12 +11,10 @@
 namespace tilescope::emulator {
 
 std::string Program::place(InstructionId id) const {
-  const std::vector<ptx::InlinedLocation> chain = location(id);
-  for (const ptx::InlinedLocation& level : chain) {
-    if (level.line == 0 || level.file.empty()) continue;
-    return fmt::format("{}:{}", std::filesystem::path(level.file).filename().string(), level.line);
-  }
-  return fmt::format("line {} of the PTX", instructions_[id].source->line);
+  const ptx::Instruction& instruction = *instructions_[id].source;
+  const ptx::InlinedLocation line = ptx::own_line(*module_, instruction);
+  if (line.line == 0) return fmt::format("line {} of the PTX", instruction.line);
+  return fmt::format("{}:{}", std::filesystem::path(line.file).filename().string(), line.line);
 }
 
 std::uint32_t Program::parameter_bytes() const {

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "emulator/address_space.hpp"
+#include "emulator/clock_branches.hpp"
 #include "emulator/memory_access.hpp"
 #include "emulator/special_register_values.hpp"
 #include "ptx/opcode_table.hpp"
@@ -47,22 +48,21 @@ bool has_lasting_effect(const ptx::Instruction& instruction) {
 /// The registers of a function on which its control flow and its accesses depend.
 class Deciding {
  public:
-  explicit Deciding(const ptx::Function& function) : decides_(function.registers.size(), false) {}
+  Deciding(const ptx::Function& function, const ClockBranches& clock)
+      : clock_(clock), decides_(function.registers.size(), false) {}
 
   bool has(std::uint32_t reg) const { return decides_[reg]; }
   bool grew() { return std::exchange(grew_, false); }
 
-  void add(std::uint32_t reg) {
-    if (decides_[reg]) return;
-    decides_[reg] = grew_ = true;
-  }
-
-  /// Adds what the instruction reads if it decides anything. False: it reads a clock, which never
+  /// Adds what the instruction reads if it decides anything. False: a clock does, which never
   /// repeats itself.
   bool visit(const ptx::Instruction& instruction) {
     const ptx::OpcodeInfo& facts = ptx::info(instruction.opcode);
     const bool writes = ptx::has_destination(instruction);
-    const bool branches = facts.end != BlockEnd::fall_through;
+    // How long a warp sleeps, or which way it goes to sleep, decides nothing.
+    const bool by_clock = facts.end == BlockEnd::branch && clock_.guards(instruction);
+    const bool branches =
+        facts.end != BlockEnd::fall_through && facts.end != BlockEnd::yield && !by_clock;
     bool decides =
         branches || facts.effect == ptx::Effect::atomic || facts.effect == ptx::Effect::reduction;
     if (writes) {
@@ -70,16 +70,23 @@ class Deciding {
                            [&](std::uint32_t reg) { decides = decides || has(reg); });
     }
     if (!decides) return true;
-    if (instruction.guarded()) add(instruction.guard);
+    bool repeats = !instruction.guarded() || add(instruction.guard);
     for (std::size_t i = writes ? 1 : 0; i < instruction.operands.size(); ++i) {
       const ptx::Operand& operand = instruction.operands[i];
       if (operand.kind == ptx::Operand::Kind::special && is_counter(operand.special)) return false;
-      ptx::visit_registers(operand, [&](std::uint32_t reg) { add(reg); });
+      ptx::visit_registers(operand, [&](std::uint32_t reg) { repeats = add(reg) && repeats; });
     }
-    return true;
+    return repeats;
   }
 
  private:
+  /// False: the register depends on a clock.
+  bool add(std::uint32_t reg) {
+    if (!decides_[reg]) decides_[reg] = grew_ = true;
+    return !clock_.tells_time(reg);
+  }
+
+  const ClockBranches& clock_;
   std::vector<bool> decides_;
   bool grew_ = false;
 };
@@ -90,19 +97,25 @@ std::uint64_t mixed(const void* data, std::size_t bytes, std::uint64_t seed) {
 
 }  // namespace
 
-/// Finds the deciding registers of a function; false if what it ran may have a lasting effect.
+/// Finds the deciding registers of a function; false if what it ran may have a lasting effect, or
+/// if it may do something else when the time has come.
 bool StallWatch::look_at(std::uint32_t function, Window& window) const {
   const CodeFunction& code = worker_.launch.program().functions()[function];
   const ptx::Function& source = *code.source;
+  std::vector<bool> blocks;
+  for (const CodeBlock& block : code.blocks) blocks.push_back(window.ran[block.counter]);
+  const ClockBranches clock(code, std::move(blocks));
+  if (clock.ends_waits()) return false;
   std::vector<const ptx::Instruction*> ran;
-  for (const CodeBlock& block : code.blocks) {
-    if (!window.ran[block.counter]) continue;
+  for (std::size_t b = 0; b < code.blocks.size(); ++b) {
+    if (!clock.runs()[b]) continue;
+    const CodeBlock& block = code.blocks[b];
     for (std::uint32_t i = block.begin; i < block.begin + block.size; ++i) {
       ran.push_back(&source.instructions[i]);
       if (has_lasting_effect(*ran.back())) return false;
     }
   }
-  Deciding deciding(source);
+  Deciding deciding(source, clock);
   do {
     for (const ptx::Instruction* instruction : ran) {
       if (!deciding.visit(*instruction)) return false;

@@ -1,27 +1,10 @@
 #include "observe/source_place.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <string_view>
 
 namespace tilescope::observe {
-
-bool is_toolkit_header(std::string_view path) {
-  static constexpr std::array<std::string_view, 7> kFolders = {
-      "/cooperative_groups/", "/cuda/std/", "/cuda/", "/cub/", "/thrust/", "/crt/", "/cccl/"};
-  static constexpr std::array<std::string_view, 10> kPrefixes = {
-      "cuda_",          "sm_",           "device_functions",   "device_atomic_",
-      "math_functions", "vector_functi", "cooperative_groups", "common_functions",
-      "mma.h",          "curand"};
-  const auto holds = [&](std::string_view part) { return path.find(part) != path.npos; };
-  if (holds("include") && std::any_of(kFolders.begin(), kFolders.end(), holds)) return true;
-  const std::size_t slash = path.rfind('/');
-  const std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
-  const bool header = name.ends_with(".h") || name.ends_with(".hpp");
-  return header && std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                               [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
 
 bool is_from_library(const emulator::Program& program, emulator::InstructionId id,
                      std::string_view part) {
@@ -32,13 +15,9 @@ bool is_from_library(const emulator::Program& program, emulator::InstructionId i
 }
 
 SourcePlace source_place(const emulator::Program& program, emulator::InstructionId id) {
-  SourcePlace innermost;
-  for (const ptx::InlinedLocation& level : program.location(id)) {
-    if (level.line == 0 || level.file.empty()) continue;
-    if (innermost.line == 0) innermost = {std::string(level.file), level.line};
-    if (!is_toolkit_header(level.file)) return {std::string(level.file), level.line};
-  }
-  return innermost;
+  const ptx::InlinedLocation line =
+      ptx::own_line(program.module(), *program.instruction(id).source);
+  return line.line == 0 ? SourcePlace{} : SourcePlace{std::string(line.file), line.line};
 }
 
 SourcePlace counted_place(const emulator::Program& program, emulator::InstructionId id) {

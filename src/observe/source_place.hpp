@@ -10,16 +10,12 @@
 
 namespace tilescope::observe {
 
-/// Whether the file comes with the CUDA toolkit (cooperative groups, half precision, libcu++, CUB).
-/// Its lines are credited to the line that called it.
-bool is_toolkit_header(std::string_view path);
-
 /// Whether the instruction belongs to a part of the toolkit's library, by a word in the path of the
 /// headers: "cooperative_groups".
 bool is_from_library(const emulator::Program& program, emulator::InstructionId id,
                      std::string_view part);
 
-/// The innermost line outside of toolkit headers; if all lie in them, the innermost.
+/// The line of ptx::own_line.
 SourcePlace source_place(const emulator::Program& program, emulator::InstructionId id);
 
 /// The place where an instruction is counted, so that every instruction has one: its source_place;

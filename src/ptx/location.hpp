@@ -22,4 +22,9 @@ struct InlinedLocation {
 /// as long as `module`.
 std::vector<InlinedLocation> inline_chain(const Module& module, const Instruction& instruction);
 
+/// The innermost line outside of headers that come with the CUDA toolkit (cooperative groups, half
+/// precision, libcu++, CUB): their lines are credited to the line that called them. If all lie in
+/// them, the innermost. Line 0: there is none.
+InlinedLocation own_line(const Module& module, const Instruction& instruction);
+
 }  // namespace tilescope::ptx

@@ -118,6 +118,54 @@ red.global.add.u32 [%rd1+4], 1; ret;)",
              2, 2 * 64);
 }
 
+// As the waits of libcu++ do: many looks without sleep, then sleeps by the time that has passed.
+constexpr const char* kSleepByTheClock = R"(
+L: setp.lt.s32 %p3, %r4, 16; @%p3 bra COUNT;
+mov.u64 %rd3, %globaltimer; sub.s64 %rd3, %rd3, %rd2; setp.lt.s64 %p4, %rd3, 4000000;
+@%p4 bra SHORT; nanosleep.u32 1000; bra NEXT;
+SHORT: setp.lt.s64 %p5, %rd3, 40000; @%p5 bra NEXT;
+shr.u64 %rd4, %rd3, 2; cvt.u32.u64 %r5, %rd4; nanosleep.u32 %r5; bra NEXT;
+COUNT: add.s32 %r4, %r4, 1;
+NEXT: )";
+
+TEST(Stall, SleepsThatGrowByTheClock) {
+  expect_stall(std::string("mov.u32 %r4, 0; mov.u64 %rd2, %globaltimer;") + kSleepByTheClock +
+                   "ld.acquire.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p1, %r3, 0; @%p1 bra L; "
+                   "ret;",
+               2, 2);
+}
+
+TEST(Stall, SleepsThatGrowByTheClockUntilTheFlagIsSet) {
+  expect_end(std::string("mov.u32 %r4, 0; mov.u64 %rd2, %globaltimer;") +
+                 "setp.eq.u32 %p2, %r2, 1; @%p2 bra SET;" + kSleepByTheClock + R"(
+ld.acquire.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p1, %r3, 0; @%p1 bra L;
+red.global.add.u32 [%rd1+4], 1; ret;
+SET: add.u32 %r4, %r4, 1; setp.lt.u32 %p6, %r4, 300000; @%p6 bra SET;
+st.release.gpu.global.u32 [%rd1], %r4; red.global.add.u32 [%rd1+4], 1; ret;)",
+             3, 3 * 64);
+}
+
+TEST(Stall, TheClockChoosesWhatIsLookedAt) {
+  // Late looks go to a flag that was set; a barrier follows, not an effect.
+  expect_end(R"(
+mov.u64 %rd2, %clock64; setp.ne.u32 %p3, %r1, 0; @%p3 bra B; red.global.add.u32 [%rd1+8], 1;
+L: mov.u64 %rd3, %clock64; sub.u64 %rd3, %rd3, %rd2; setp.lt.u64 %p2, %rd3, 20000;
+mov.u64 %rd4, 8; @!%p2 bra LATE; mov.u64 %rd4, 0;
+LATE: add.u64 %rd4, %rd4, %rd1; ld.volatile.global.u32 %r3, [%rd4];
+setp.eq.u32 %p1, %r3, 0; @%p1 bra L;
+B: bar.sync 0; red.global.add.u32 [%rd1+4], 1; ret;)",
+             2, 2 * 64);
+}
+
+TEST(Stall, AWaitThatGivesUpByTheClockBeforeABarrier) {
+  expect_end(R"(
+mov.u64 %rd2, %clock64; setp.ne.u32 %p3, %r1, 0; @%p3 bra B;
+L: ld.volatile.global.u32 %r3, [%rd1]; mov.u64 %rd3, %clock64; sub.u64 %rd3, %rd3, %rd2;
+setp.lt.u64 %p2, %rd3, 20000; setp.eq.and.u32 %p1, %r3, 0, %p2; @%p1 bra L;
+B: bar.sync 0; red.global.add.u32 [%rd1+4], 1; ret;)",
+             2, 2 * 64);
+}
+
 TEST(Stall, BackoffThatDoublesBetweenLooks) {
   // The inner loop's length is what changes; the flag is set when another block has waited enough.
   expect_end(R"(
