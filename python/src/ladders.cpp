@@ -1,4 +1,5 @@
 // tilescope.ladder(): every rung of an operation, verified and timed or counted.
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -20,6 +21,16 @@
 namespace tilescope::python {
 namespace {
 
+/// The value of an option. Throws TypeError for one of another type.
+template <typename Value>
+Value option_value(const std::string& name, nb::handle given, const char* expected) {
+  Value value{};
+  if (nb::try_cast(given, value)) return value;
+  throw nb::type_error(fmt::format("{} is {}; expected {}", name,
+                                   printable(nb::cast<std::string>(nb::repr(given)), 60), expected)
+                           .c_str());
+}
+
 /// The problem's options by their names in Python, which are those of the command.
 ProblemOptions problem_options(const nb::dict& given) {
   ProblemOptions options;
@@ -36,11 +47,11 @@ ProblemOptions problem_options(const nb::dict& given) {
     const std::string name = nb::cast<std::string>(key);
     if (value.is_none()) continue;
     if (const auto number = numbers.find(name); number != numbers.end()) {
-      *number->second = nb::cast<std::int64_t>(value);
+      *number->second = option_value<std::int64_t>(name, value, "a whole number");
     } else if (const auto word = words.find(name); word != words.end()) {
-      *word->second = nb::cast<std::string>(value);
+      *word->second = option_value<std::string>(name, value, "text");
     } else if (name == "seed") {
-      options.seed = nb::cast<std::uint64_t>(value);
+      options.seed = option_value<std::uint64_t>(name, value, "a whole number from 0 on");
     } else {
       throw usage_error("a ladder has no option {}", printable(name));
     }

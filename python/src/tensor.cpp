@@ -66,11 +66,17 @@ std::string class_name(nb::handle object) {
   }
   if (nb::hasattr(object, "dtype")) {
     const nb::object type = object.attr("dtype");
+    const std::string type_name = nb::cast<std::string>(nb::str(nb::getattr(type, "name", type)));
+    if (nb::cast<std::string>(nb::str(nb::getattr(type, "byteorder", nb::str("=")))) == ">") {
+      throw nb::type_error(fmt::format("{} has big-endian elements of type {}; expected the "
+                                       "machine's byte order: pass {}.astype('{}')",
+                                       name, type_name, name, type_name)
+                               .c_str());
+    }
     throw nb::type_error(
         fmt::format("{} is a {} with elements of type {}; expected float16, bfloat16, float32, "
                     "float64, bool or integers of 8 to 64 bits",
-                    name, class_name(object),
-                    nb::cast<std::string>(nb::str(nb::getattr(type, "name", type))))
+                    name, class_name(object), type_name)
             .c_str());
   }
   throw nb::type_error(fmt::format("{} is a {}; expected a NumPy array, or a tensor with DLPack",

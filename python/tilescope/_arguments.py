@@ -4,6 +4,7 @@ import ctypes
 import struct
 
 from . import _tilescope
+from ._arrays import refuse_masked
 
 _TYPES = {"i": "int", "u": "uint", "f": "float", "b": "bool"}
 
@@ -32,7 +33,13 @@ def _dlpack_or_buffer(value, name):
     if device[0] != 1:
         raise TypeError(f"{name or 'argument'}: the array is not in host memory; copy it to the "
                         "CPU")
-    array = _tilescope.describe(value.detach() if hasattr(value, "detach") else value)
+    refuse_masked(value)
+    try:
+        array = _tilescope.describe(value.detach() if hasattr(value, "detach") else value)
+    except TypeError:
+        dtype = getattr(value, "dtype", None)
+        raise TypeError(f"{name or 'argument'}: kernels take numbers in the machine's byte order, "
+                        f"not elements of type {getattr(dtype, 'str', dtype)}") from None
     return memory(array["address"], array["type"], array["item_bytes"], array["shape"],
                   array["strides"], array["read_only"], name)
 

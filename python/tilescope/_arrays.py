@@ -32,13 +32,18 @@ def new_array(like: Any, shape: Sequence[int], dtype: str | None = None) -> Any:
             return sys.modules["jax"].numpy.empty(tuple(shape), dtype or like.dtype)
     import numpy
 
+    if dtype is None and framework == "numpy":
+        return numpy.empty(tuple(shape), like.dtype)  # its name leaves out lengths and byte order
     return numpy.empty(tuple(shape), dtype or dtype_name(like))
 
 
-def require_writable(out: Any) -> None:
-    """Raises TypeError for an `out` of JAX."""
+def require_writable(out: Any, name: str = "out") -> None:
+    """Raises TypeError for an `out` that is no array, or of JAX."""
     if framework_of(out) == "jax":
-        raise TypeError("out is an array of JAX, which cannot be written; leave it out")
+        raise TypeError(f"{name} is an array of JAX, which cannot be written; leave it out")
+    if not hasattr(out, "shape"):
+        raise TypeError(f"{name} is a {type(out).__name__}; expected a NumPy array, or a tensor "
+                        "with DLPack")
 
 
 def result_array(like: Any, out: Any, shape: Sequence[int]) -> Any:
@@ -108,6 +113,12 @@ def dtype_name(array: Any) -> str:
     return getattr(array.dtype, "name", None) or str(array.dtype).rpartition(".")[2]
 
 
+def refuse_masked(value: Any) -> None:
+    """Raises TypeError for a masked array of NumPy."""
+    if type(value).__module__.startswith("numpy.ma"):
+        raise TypeError("the mask of a masked array would be ignored; pass its filled()")
+
+
 def as_array(value: Any) -> Any:
     """An array for lists, numbers and buffers; arrays as they are.
 
@@ -115,8 +126,7 @@ def as_array(value: Any) -> Any:
     """
     speaks_dlpack = hasattr(value, "__dlpack__")
     if speaks_dlpack or hasattr(value, "__array_interface__"):
-        if type(value).__module__.startswith("numpy.ma"):
-            raise TypeError("the mask of a masked array would be ignored; pass its filled()")
+        refuse_masked(value)
         if hasattr(value, "shape") and hasattr(value, "dtype"):
             return value
     import numpy

@@ -16,10 +16,23 @@ from ._arrays import (
     result_array,
     returned,
 )
+from ._options import number, shown, whole, word
 
 
 def _choice(x: Any, variant: str, device: str) -> _tilescope.Choice:
-    return _tilescope.Choice(variant, device, gpu_queue(x, device))
+    word("device", device)
+    return _tilescope.Choice(word("variant", variant), device, gpu_queue(x, device))
+
+
+def _limits(range: Any) -> tuple[float, float] | None:
+    """The two ends of a range. Raises TypeError."""
+    if range is None:
+        return None
+    try:
+        lower, upper = range
+    except (TypeError, ValueError):
+        raise TypeError(f"range is {shown(range)}; expected two numbers") from None
+    return number("range", lower), number("range", upper)
 
 
 def saxpb(
@@ -28,7 +41,9 @@ def saxpb(
     """a * x + b for float32 or float64; a and b are rounded to the type of x."""
     x = as_array(x)
     written = result_array(x, out, x.shape)
-    _tilescope.saxpb(a, x, b, written, _choice(x, variant, device))
+    _tilescope.saxpb(
+        number("a", a), x, number("b", b), written, _choice(x, variant, device)
+    )
     return returned(x, written, out)
 
 
@@ -46,7 +61,7 @@ def scale(
     """factor * x for float32 or float64; factor is rounded to the type of x."""
     x = as_array(x)
     written = result_array(x, out, x.shape)
-    _tilescope.scale(x, factor, written, _choice(x, variant, device))
+    _tilescope.scale(x, number("factor", factor), written, _choice(x, variant, device))
     return returned(x, written, out)
 
 
@@ -81,6 +96,8 @@ def laplacian(
     x is a matrix of float32 or float64. center = 1 - 4 r with side = r is a step of diffusion.
     """
     x = as_array(x)
+    iterations = whole("iterations", iterations)
+    center, side = number("center", center), number("side", side)
     written = result_array(x, out, x.shape)
     _tilescope.laplacian(x, written, iterations, center, side, _choice(x, variant, device))
     return returned(x, written, out)
@@ -95,6 +112,7 @@ def blur(
     """
     image = as_array(image)
     written = result_array(image, out, image.shape)
+    radius = whole("radius", radius, -(2**31), 2**31 - 1)
     _tilescope.blur(image, written, radius, _choice(image, variant, device))
     return returned(image, written, out)
 
@@ -105,6 +123,7 @@ def reduce(x: Any, op: str = "sum", *, variant: str = "", device: str = "auto") 
     A number; for tensors of PyTorch and CuPy on a GPU an array without dimensions there.
     """
     x = as_array(x)
+    word("op", op)
     choice = _choice(x, variant, device)
     if choice.queue is None:
         return _tilescope.reduce(x, op, choice)
@@ -138,6 +157,7 @@ def histogram(
     import numpy
 
     x = as_array(x)
+    bins, range = whole("bins", bins), _limits(range)
     choice = _choice(x, variant, device)
     if choice.queue is None:
         counts, _ = _tilescope.histogram(x, bins, range, letters, choice)

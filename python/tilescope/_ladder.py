@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from . import _tilescope
+from ._options import whole, word
 from ._report import Report
 
 
@@ -48,4 +49,6 @@ def ladder(
     """
     if isinstance(variants, str):
         variants = [variants]
-    return Ladder(_tilescope.ladder(operation, problem, list(variants), samples, device))
+    names = [word("a name in variants", name) for name in variants]
+    return Ladder(_tilescope.ladder(word("operation", operation), problem, names,
+                                    whole("samples", samples, 1, 10_000), word("device", device)))

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _tilescope
 from ._arrays import as_array, dtype_name, gpu_queue, new_array, require_writable, returned
+from ._options import number, word
 
 _FLOATING = {"float8_e4m3fn": 1, "float8_e5m2": 1, "float16": 2, "bfloat16": 2, "float32": 4,
              "float64": 8}
@@ -37,6 +38,17 @@ def _product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     if len(a) == 2 and len(b) == 2:
         return product
     return (batches.pop() if batches else 1, *product)
+
+
+def _require_options(
+    precision: str | None, activation: str | None, alpha: float, beta: float, device: str
+) -> tuple[float, float]:
+    """alpha and beta. Raises TypeError for options of wrong types."""
+    for name, value in (("precision", precision), ("activation", activation)):
+        if value is not None:
+            word(name, value)
+    word("device", device)
+    return number("alpha", alpha), number("beta", beta)
 
 
 def matmul(
@@ -81,6 +93,8 @@ def matmul(
     Errors: ValueError for shapes, options and read-only arrays, TypeError for element types,
     DeviceError without a usable device.
     """
+    alpha, beta = _require_options(precision, activation, alpha, beta, device)
+    word("variant", variant)
     a, b = as_array(a), as_array(b)
     for name, array in (("a", a), ("b", b)):
         if dtype_name(array) == "int32":  # a type of products alone
@@ -145,6 +159,7 @@ def matmul_grouped(
 
     Errors: as matmul()'s; messages name the product.
     """
+    alpha, beta = _require_options(precision, activation, alpha, beta, device)
     left, right = [as_array(one) for one in a], [as_array(one) for one in b]
     if len(left) != len(right):
         raise ValueError(f"a has {len(left)} matrices and b {len(right)}; expected as many")
@@ -165,7 +180,7 @@ def matmul_grouped(
         if len(written) != len(left):
             raise ValueError(f"out has {len(written)} arrays, and there are {len(left)} products")
         for i, (one, shape) in enumerate(zip(written, shapes)):
-            require_writable(one)
+            require_writable(one, f"out[{i}]")
             if tuple(one.shape) != shape:
                 raise ValueError(f"out[{i}] has shape {tuple(one.shape)}; the product has {shape}")
     queue = gpu_queue(left[0], device)

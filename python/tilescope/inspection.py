@@ -15,6 +15,7 @@ from typing import Any, Sequence
 
 from . import _tilescope
 from ._arguments import argument
+from ._options import shown, whole, word
 from ._report import Report
 
 
@@ -94,9 +95,10 @@ _COMMANDS = {"check": (_tilescope.check, CheckResult),
 def extent(value, what):
     """A grid, block or cluster: a number, or up to three."""
     numbers = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    if not 1 <= len(numbers) <= 3 or not all(0 < int(n) < 2**32 for n in numbers):
-        raise ValueError(f"{what}: expected one to three positive numbers, got {value!r}")
-    return _tilescope.Dim3(*(int(n) for n in numbers + (1,) * (3 - len(numbers))))
+    numbers = [whole(what, n) for n in numbers]
+    if not 1 <= len(numbers) <= 3 or not all(0 < n < 2**32 for n in numbers):
+        raise ValueError(f"{what}: expected one to three positive numbers, got {shown(value)}")
+    return _tilescope.Dim3(*numbers, *[1] * (3 - len(numbers)))
 
 
 def is_ptx(text):
@@ -157,10 +159,37 @@ def inspect_native(command, target, launch, device="emulated", schedules=1, max_
                    max_findings=0, launches="", blocks="", resume=""):
     """Runs a command on native values; a Result."""
     launches, blocks, resume = str(launches), str(blocks), os.fspath(resume)
+    word("device", device)
+    schedules = whole("schedules", schedules, 1, 100_000)
+    max_findings = whole("max_findings", max_findings, 0, 2**63 - 1)
+    max_instructions = whole("max_instructions", max_instructions, 0, 2**63 - 1)
     _require_taken(command, target, schedules, max_findings, launches, blocks, resume)
     function, result = _COMMANDS[command]
     return result(function(target, launch, _tilescope.options(
         device, max_instructions, schedules, max_findings, launches, blocks, resume)))
+
+
+def _require_own_launch(kernel, target, **given):
+    """ValueError for a part of a launch that is given to a target with launches of its own."""
+    for name, is_given in given.items():
+        if is_given:
+            what = "program" if isinstance(target, _tilescope.Program) else "rung"
+            raise ValueError(f"{name} is for kernels (.cu, .ptx, texts): {shown(kernel)} is a "
+                             f"{what}, which makes its own launches")
+
+
+def _named_arguments(args):
+    """Pairs of names and values."""
+    if isinstance(args, dict):
+        return [(word("a name in args", name), value) for name, value in args.items()]
+    return [("", value) for value in args]
+
+
+def _require_list(args):
+    """TypeError for one argument that is no list of arguments."""
+    is_array = hasattr(args, "__dlpack__") or hasattr(args, "__array_interface__")
+    if is_array or isinstance(args, (str, bytes)) or not hasattr(args, "__iter__"):
+        raise TypeError(f"args is {shown(args)}; expected a tuple of arguments, such as (x, 5)")
 
 
 def _inspect(command, kernel, grid, block, args, *, name="", shared=0, cluster=1,
@@ -171,18 +200,28 @@ def _inspect(command, kernel, grid, block, args, *, name="", shared=0, cluster=1
     if hasattr(kernel, "py_func") and hasattr(kernel, "targetoptions"):
         from ._numba import ptx_and_arguments
         kernel, args = ptx_and_arguments(kernel, args, options.get("device", "emulated"))
+    _require_list(args)
     target, own_name = _target(kernel, grid, args)
     if isinstance(target, (_tilescope.Program, _tilescope.LadderRung)):
+        _require_own_launch(
+            kernel, target, grid=grid is not None, block=block is not None, name=bool(name),
+            shared=shared != 0, cluster=cluster != 1, cooperative=bool(cooperative),
+            defines=bool(defines), include=bool(include),
+            args=isinstance(target, _tilescope.LadderRung) and bool(list(args)))
         return inspect_native(command, target, _tilescope.no_launch(), **options)
     if grid is None or block is None:
         raise ValueError("a kernel needs grid= and block=: how many blocks, and threads in each")
-    named = args.items() if isinstance(args, dict) else [("", value) for value in args]
     own_defines, folders = _cupy_options(kernel)
+    if not isinstance(defines or {}, dict):
+        raise TypeError(f"defines is {shown(defines)}; expected a dictionary")
+    if isinstance(include, (str, os.PathLike)):
+        include = [include]
     launch = _tilescope.launch(
-        name or own_name, extent(grid, "grid"), extent(block, "block"),
-        [argument(value, what) for what, value in named], [], int(shared),
+        word("name", name) or own_name, extent(grid, "grid"), extent(block, "block"),
+        [argument(value, what) for what, value in _named_arguments(args)], [],
+        whole("shared", shared, 0, 2**32 - 1),
         extent(cluster, "cluster"), bool(cooperative),
-        own_defines + [(key, str(value)) for key, value in dict(defines or {}).items()],
+        own_defines + [(key, str(value)) for key, value in (defines or {}).items()],
         folders + [os.fspath(folder) for folder in include])
     return inspect_native(command, target, launch, **options)
 
