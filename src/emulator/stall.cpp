@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <thread>
 
 #include "emulator/address_space.hpp"
 #include "emulator/clock_branches.hpp"
@@ -19,6 +20,8 @@ namespace {
 // Rounds from one look to the next. Looking costs more than spinning; and a warp that spins this
 // often has released the lanes that wait for it at a join (Warp::run), if there are any.
 constexpr std::uint64_t kRounds = 16;
+// The time that the program has to write to memory that a kernel waits for.
+constexpr std::chrono::seconds kPatience{2};
 
 /// May the instruction do what repeats itself only by chance: change memory, or leave the loop's
 /// function? Atomics are told apart by what they did.
@@ -173,6 +176,34 @@ std::uint64_t StallWatch::digest(const WaitingClusters& clusters, const Window& 
   return sum;
 }
 
+/// Is there still time for the program to change what one of the loops looks at?
+bool StallWatch::program_may_help(const WaitingClusters& clusters, std::uint64_t since) {
+  const MemoryMap& memory = worker_.launch.setup().memory;
+  const auto looks_at_host_memory = [&](const Warp& warp) {
+    return std::any_of(warp.paths().begin(), warp.paths().end(), [&](const Path& path) {
+      if (path.state != PathState::ready) return false;
+      const StuckLanes lanes = spinning_lanes(warp.index(), path);
+      if (lanes.bytes == 0 || lanes.space != Space::global) return false;
+      const Allocation* const holder = memory.find(lanes.address, lanes.bytes);
+      return holder != nullptr && holder->is_host_memory();
+    });
+  };
+  const bool waits_for_host = std::any_of(
+      clusters.begin(), clusters.end(), [&](const std::unique_ptr<ResidentCluster>& cluster) {
+        const auto& members = cluster->members();
+        return std::any_of(members.begin(), members.end(), [&](const auto& member) {
+          const auto& warps = member.block->warps();
+          return member.running && std::any_of(warps.begin(), warps.end(), looks_at_host_memory);
+        });
+      });
+  if (!waits_for_host) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (std::exchange(patient_since_, since) != since) patient_until_ = now + kPatience;
+  if (now >= patient_until_) return false;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return true;
+}
+
 void StallWatch::round(const WaitingClusters& clusters) {
   if (++rounds_ % kRounds != 0) return;
   // Three looks: the first begins a window, the second says where the lanes are, the third whether
@@ -195,7 +226,7 @@ void StallWatch::round(const WaitingClusters& clusters) {
   if (phase == 1) {
     digest_ = now;
     counters_ = worker_.counters;
-  } else if (now == digest_ && since != told_) {
+  } else if (now == digest_ && since != told_ && !program_may_help(clusters, since)) {
     told_ = since;
     worker_.launch.stalled(since);
   }

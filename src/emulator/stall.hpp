@@ -5,9 +5,11 @@
 // and every register on which its branches and addresses depend has the same value as a round
 // before. (A counter of attempts may go on counting, as long as no branch reads it.) If that holds
 // for all blocks of a host thread, only another host thread's blocks can release them; if it holds
-// for all host threads, nobody can.
+// for all host threads, nobody can. But the program itself may, by a thread of its own, if a loop
+// looks at memory that it reaches too: it is given some time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -43,6 +45,7 @@ class StallWatch {
   bool look_at(std::uint32_t function, Window& window) const;
   bool examine(Window& window) const;
   std::uint64_t digest(const WaitingClusters& clusters, const Window& window) const;
+  bool program_may_help(const WaitingClusters& clusters, std::uint64_t since);
 
   Worker& worker_;
   std::uint64_t rounds_ = 0;
@@ -53,6 +56,8 @@ class StallWatch {
   std::uint64_t changes_ = 0;
   std::uint64_t digest_ = 0;
   std::uint64_t told_ = ~std::uint64_t{0};  ///< the value of progress() for which it was told
+  std::uint64_t patient_since_ = ~std::uint64_t{0};      ///< the one at which the program got...
+  std::chrono::steady_clock::time_point patient_until_;  ///< ...time until then
 };
 
 /// Lanes that spin, with the memory that their loop looks at.

@@ -1,4 +1,8 @@
 // Threads that wait for ever are found, however they wait; threads that only wait long are let be.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "emulator/harness.hpp"
 
 namespace tilescope::emulator::test {
@@ -164,6 +168,42 @@ L: ld.volatile.global.u32 %r3, [%rd1]; mov.u64 %rd3, %clock64; sub.u64 %rd3, %rd
 setp.lt.u64 %p2, %rd3, 20000; setp.eq.and.u32 %p1, %r3, 0, %p2; @%p1 bra L;
 B: bar.sync 0; red.global.add.u32 [%rd1+4], 1; ret;)",
              2, 2 * 64);
+}
+
+// A kernel that asks the program, and waits for its answer, 3 times.
+constexpr const char* kAsks = R"(
+setp.ne.u32 %p1, %r1, 0; @%p1 bra END; mov.u32 %r4, 1;
+ASK: st.volatile.global.u32 [%rd1], %r4;
+L: ld.volatile.global.u32 %r3, [%rd1+64]; setp.ne.u32 %p2, %r3, %r4; @%p2 bra L;
+add.u32 %r4, %r4, 1; setp.le.u32 %p3, %r4, 3; @%p3 bra ASK;
+END: ret;)";
+
+/// Its end if the program gives so many answers.
+LaunchSummary asked(std::uint32_t answers) {
+  Bench bench(waiting(kAsks));
+  const std::uint64_t flags = bench.machine.memory().allocate_shared(128, "mailbox");
+  auto* const words = reinterpret_cast<std::uint32_t*>(flags);
+  std::thread program([&] {
+    const std::atomic_ref<std::uint32_t> question(words[0]), answer(words[16]);
+    for (std::uint32_t i = 1; i <= answers; ++i) {
+      while (question.load() != i) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      answer.store(i);
+    }
+  });
+  const LaunchSummary summary = bench.run("k", {1}, {64}, {.threads = 1}, flags);
+  program.join();
+  return summary;
+}
+
+TEST(Stall, AProgramThatAnswersIsGivenTime) {
+  const LaunchSummary summary = asked(3);
+  EXPECT_TRUE(summary.complete()) << summary.message;
+}
+
+TEST(Stall, AProgramThatStopsAnswering) {
+  const LaunchSummary summary = asked(1);
+  EXPECT_EQ(summary.deadlocked_blocks, 1u) << summary.message;
 }
 
 TEST(Stall, BackoffThatDoublesBetweenLooks) {
