@@ -41,6 +41,7 @@ class Tokenizer {
       }
       line_start_ = false;
       tokens.push_back(text_.substr(begin, position_ - begin));
+      braces_ += c == '{' ? 1 : c == '}' ? -1 : 0;
     }
     return tokens;
   }
@@ -53,8 +54,12 @@ class Tokenizer {
       return true;
     }
     const std::string_view rest = text_.substr(position_);
-    if (rest.starts_with("//") || (c == '#' && line_start_)) {
+    if (rest.starts_with("//")) {
       to_end_of_line();
+      return true;
+    }
+    if (c == '#' && line_start_) {
+      directive();
       return true;
     }
     if (rest.starts_with("/*")) {
@@ -63,6 +68,46 @@ class Tokenizer {
       return true;
     }
     return false;
+  }
+
+  /// Alternatives that open different numbers of braces than they close, as in
+  ///   #if A
+  ///     for (...) {
+  ///   #else
+  ///     while (...) {
+  ///   #endif
+  /// count once: all but the first are passed over.
+  void directive() {
+    const std::string_view word = to_end_of_directive();
+    if (word.starts_with("if")) {
+      before_.push_back(braces_);
+    } else if (before_.empty()) {
+      return;
+    } else if (word == "endif") {
+      before_.pop_back();
+    } else if (word.starts_with("el") && before_.back() != braces_) {
+      for (int open = 1; open > 0 && position_ < text_.size();) {
+        position_ = text_.find_first_not_of(" \t\r\n", position_);
+        if (position_ == std::string_view::npos) position_ = text_.size();
+        if (position_ == text_.size() || text_[position_] != '#') {
+          to_end_of_line();
+          continue;
+        }
+        const std::string_view inner = to_end_of_directive();
+        open += inner.starts_with("if") ? 1 : inner == "endif" ? -1 : 0;
+      }
+      before_.pop_back();
+    }
+  }
+
+  /// From a # to the end of its line: its word.
+  std::string_view to_end_of_directive() {
+    std::size_t begin = position_ + 1;
+    while (begin < text_.size() && (text_[begin] == ' ' || text_[begin] == '\t')) ++begin;
+    std::size_t end = begin;
+    while (end < text_.size() && in_word(text_[end])) ++end;
+    to_end_of_line();
+    return text_.substr(begin, end - begin);
   }
 
   void to_end_of_line() {
@@ -92,6 +137,8 @@ class Tokenizer {
   std::string_view text_;
   std::size_t position_ = 0;
   bool line_start_ = true;
+  int braces_ = 0;           ///< open ones
+  std::vector<int> before_;  ///< those before each #if around
 };
 
 }  // namespace

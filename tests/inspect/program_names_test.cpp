@@ -69,6 +69,16 @@ TEST(HasMain, FindsAFunctionAtFileScope) {
   EXPECT_FALSE(has_main_in("struct S { void main(); };"));
   EXPECT_FALSE(has_main_in("#define RUN int main()\n"));
   EXPECT_FALSE(has_main_in("int main_loop(); void f() { main(); }"));
+  // Both alternatives open a brace, or close one.
+  EXPECT_TRUE(
+      has_main_in("void f() {\n#if A\n  for (;;) {\n#elif B\n  if (1) {\n#else\n  while (1) "
+                  "{\n#endif\n}}\nint main() {}"));
+  EXPECT_TRUE(
+      has_main_in("void f() { while (1) {\n#ifdef A\n #if B\n  g(); }\n #else\n }\n #endif\n"
+                  "# else\n #if C\n }\n #endif\n}\n#endif\n}\nint main() {}"));
+  EXPECT_TRUE(has_main_in("#if A\nvoid f() {}\n#else\nint main() {}\n#endif"));
+  EXPECT_FALSE(has_main_in("void f() {\n#if A\n {\n#else\n {\n"));
+  EXPECT_FALSE(has_main_in("#endif\n#else\nvoid f() {\n#if A\n {\n#endif\nmain() }"));
 }
 
 bool is_program_with(const std::string& text, const std::vector<std::string>& more = {}) {
