@@ -72,6 +72,7 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_b
   *block = top.block;
   *shared_bytes = top.shared_bytes;
   *static_cast<cudaStream_t*>(stream) = top.stream;
+  Context::begin_configured_launch();
   return cudaSuccess;
 }
 

@@ -1,11 +1,14 @@
 #include "cudart/state/primary_context.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 #include "device/emulated/emulated_device.hpp"
 
 namespace tilescope::cudart {
 namespace {
+
+thread_local bool launches_by_configuration = false;
 
 std::shared_ptr<Device> open_device(inspect::ProgramWatch* watch) {
   std::string specification = "emulated";
@@ -107,7 +110,12 @@ void Context::report(Finding finding, const inspect::HostCall* other) {
   reported_ = true;
 }
 
+void Context::begin_configured_launch() noexcept {
+  launches_by_configuration = true;
+}
+
 void Context::settle(cudaError_t code) {
+  const bool has_result = !std::exchange(launches_by_configuration, false);
   const std::string_view name = call_;
   if (watch_ == nullptr || (code == cudaErrorNotReady && name.ends_with("Query"))) return;
   const bool cleans_up = name.starts_with("cudaFree") || name.ends_with("Destroy") ||
@@ -119,7 +127,7 @@ void Context::settle(cudaError_t code) {
   failed_ = true;
   if (reported_) return;
   report_unasked();
-  unasked_ = {.code = code, .call = here(), .went_on = false};
+  unasked_ = {.code = code, .call = here(), .went_on = !has_result};
 }
 
 void Context::asked(cudaError_t code) {

@@ -81,6 +81,8 @@ class Context {
   void report(Finding finding, const inspect::HostCall* other = nullptr);
   /// The end of a call with `code`.
   void settle(cudaError_t code);
+  /// This thread's next call is a launch by <<< >>>, of which the program sees no result.
+  static void begin_configured_launch() noexcept;
   /// The program asked for its last error, or for the meaning of one.
   void asked(cudaError_t code);
 
@@ -112,7 +114,7 @@ class Context {
   struct Unasked {
     cudaError_t code = cudaSuccess;
     inspect::HostCall call;
-    bool went_on = false;  ///< with other work
+    bool went_on = false;  ///< with other work, or without a look at the result as there is none
   };
 
   std::recursive_mutex mutex_;
