@@ -196,6 +196,20 @@ std::string example_of_conflict(const LaneSample& sample) {
   return "for the words that a warp accesses lie in few of the 32 banks";
 }
 
+/// Does threadIdx move along the rows too, as along the diagonals of tile[n - x][x]? The step is
+/// then not the length of a row.
+bool runs_along_rows(const AdviceInput& input, const AccessGroup& group, const std::string& access,
+                     const LanePattern& pattern) {
+  const std::size_t last = access.rfind("][");
+  if (last == access.npos) return false;
+  const auto length = [&](std::size_t axis) { return std::abs(pattern.step[axis].value_or(0)); };
+  std::size_t longest = 0;
+  for (std::size_t axis = 1; axis < 3; ++axis)
+    longest = length(axis) > length(longest) ? axis : longest;
+  return carrying_term("row" + access.substr(last + 1), longest, group.place, input.sources)
+      .has_value();
+}
+
 std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
   const LaneSample& sample = *group.sample;
   const auto pattern = lane_pattern(sample, input.counts.block);
@@ -211,6 +225,10 @@ std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
     const std::int64_t now = padding->row_elements, cured = now + padding->elements;
     const std::string access = written(input, group).text;
     constexpr std::int64_t shortest_row = 8;  // for indices that the source does not write as rows
+    if (runs_along_rows(input, group, access, *pattern)) {
+      return text + fmt::format(". Rows that are {} longer cure it",
+                                counted(padding->elements, "element"));
+    }
     const bool rows = access.empty() ? now >= shortest_row : access.find("][") != access.npos;
     text += rows ? fmt::format(". Rows of {} elements instead of {} ({} of padding) cure it", cured,
                                now, padding->elements == 1 ? "one column" : "a few columns")

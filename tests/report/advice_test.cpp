@@ -137,6 +137,17 @@ TEST_F(AdviceTest, PaddingCuresATransposedTile) {
   EXPECT_THAT(advice(source(" + 1"), {{1}, {32, 8}}), IsEmpty());
 }
 
+TEST_F(AdviceTest, AStepAlongADiagonalIsNoRow) {
+  const auto source = [&](const std::string& width) {
+    return kernel("  __shared__ int tile[33][" + width +
+                  "];\n  const int x = threadIdx.x, y = 32 - x;\n  tile[y][x] = in[i];\n"
+                  "  __syncthreads();\n  out[i] = tile[y][x] + tile[0][x];");
+  };
+  EXPECT_THAT(advice(source("33"), {{1}, {32}}),
+              says(AdviceKind::bank_conflict, "Rows that are 1 element longer cure it"));
+  EXPECT_THAT(advice(source("34"), {{1}, {32}}), IsEmpty());
+}
+
 TEST_F(AdviceTest, AStepOfOneDimensionIsNoRow) {
   const auto source = [&](const std::string& step) {
     return kernel("  __shared__ int tile[96];\n  tile[" + step +
