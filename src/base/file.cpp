@@ -58,7 +58,9 @@ void fail_to_map(const std::string& path, std::size_t bytes) {
   throw Error(code == ENOMEM ? ErrorKind::no_device : ErrorKind::bad_input,
               fmt::format("cannot map {} ({} bytes) into memory: {}{}", quoted(path), bytes,
                           system_error_text(code),
-                          code == ENOMEM ? "; raise this process's limit (ulimit -v)" : ""));
+                          code == ENOMEM   ? "; raise this process's limit (ulimit -v)"
+                          : code == ENODEV ? "; copy it to another file and name that"
+                                           : ""));
 }
 
 FileStamp stamp_of(const FileDescriptor& file, const std::string& path) {

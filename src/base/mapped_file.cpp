@@ -11,7 +11,14 @@ namespace tilescope {
 
 MappedFile::MappedFile(const std::string& path)
     : path_(path), file_(open_regular_file(path)), stamp_(stamp_of(file_, path)) {
-  if (stamp_.size == 0) return;  // a mapping of zero bytes is impossible
+  if (stamp_.size == 0) {  // a mapping of zero bytes is impossible
+    std::byte first{};
+    if (read_at(file_, path, 0, {&first, 1}) == 0) return;
+    throw input_error(
+        "cannot read {}: it has no size until it is read, like files of /proc; copy "
+        "it to another file and name that",
+        quoted(path));
+  }
   const auto size = static_cast<std::size_t>(stamp_.size);
   void* const begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_.get(), 0);
   if (begin == MAP_FAILED) fail_to_map(path, size);

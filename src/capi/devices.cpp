@@ -87,6 +87,8 @@ tilescope_status tilescope_copy_to_device(tilescope_device* device, void* to, co
                                           size_t bytes) {
   return guarded([&] {
     require(device, "device");
+    require_if(bytes > 0, to, "to");
+    require_if(bytes > 0, from, "from");
     device->device->copy_to_device(as_address(to), from, bytes);
   });
 }
@@ -95,6 +97,8 @@ tilescope_status tilescope_copy_to_host(tilescope_device* device, void* to, cons
                                         size_t bytes) {
   return guarded([&] {
     require(device, "device");
+    require_if(bytes > 0, to, "to");
+    require_if(bytes > 0, from, "from");
     device->device->copy_to_host(to, as_address(from), bytes);
   });
 }

@@ -33,10 +33,12 @@ tilescope_status prepared(tilescope_device* device, const char* variant,
   });
 }
 
-ConstArrayView list_of(tilescope_type type, size_t elements, const void* data) {
+ConstArrayView list_of(tilescope_type type, size_t elements, const void* data, const char* name) {
+  require_if(elements > 0, data, name);
   return {type_of(type), elements, data};
 }
-ArrayView result_of(tilescope_type type, size_t elements, void* data) {
+ArrayView result_of(tilescope_type type, size_t elements, void* data, const char* name) {
+  require_if(elements > 0, data, name);
   return {type_of(type), elements, data};
 }
 MatrixView result_of(const tilescope_matrix* matrix) {
@@ -52,8 +54,8 @@ tilescope_status tilescope_saxpb_prepare(tilescope_device* device, tilescope_typ
                                          void* y, const char* variant,
                                          tilescope_operation** operation) {
   return prepared(device, variant, operation, [&](Device& on, const RunOptions& options) {
-    return prepare_saxpb(on, a, list_of(type, elements, x), b, result_of(type, elements, y),
-                         {options});
+    return prepare_saxpb(on, a, list_of(type, elements, x, "x"), b,
+                         result_of(type, elements, y, "y"), {options});
   });
 }
 
@@ -62,8 +64,8 @@ tilescope_status tilescope_vector_add_prepare(tilescope_device* device, tilescop
                                               void* c, const char* variant,
                                               tilescope_operation** operation) {
   return prepared(device, variant, operation, [&](Device& on, const RunOptions& options) {
-    return prepare_vector_add(on, list_of(type, elements, a), list_of(type, elements, b),
-                              result_of(type, elements, c), options);
+    return prepare_vector_add(on, list_of(type, elements, a, "a"), list_of(type, elements, b, "b"),
+                              result_of(type, elements, c, "c"), options);
   });
 }
 
@@ -79,7 +81,8 @@ tilescope_status tilescope_reverse_prepare(tilescope_device* device, tilescope_t
                                            size_t elements, const void* x, void* y,
                                            const char* variant, tilescope_operation** operation) {
   return prepared(device, variant, operation, [&](Device& on, const RunOptions& options) {
-    return prepare_reverse(on, list_of(type, elements, x), result_of(type, elements, y), options);
+    return prepare_reverse(on, list_of(type, elements, x, "x"), result_of(type, elements, y, "y"),
+                           options);
   });
 }
 
@@ -95,6 +98,8 @@ tilescope_status tilescope_blur_prepare(tilescope_device* device, const uint8_t*
                                         int64_t height, int64_t width, int channels, int radius,
                                         const char* variant, tilescope_operation** operation) {
   return prepared(device, variant, operation, [&](Device& on, const RunOptions& options) {
+    require_if(height > 0 && width > 0, in, "in");
+    require_if(height > 0 && width > 0, out, "out");
     return prepare_blur(on, in, out, height, width, channels, {options, radius});
   });
 }
@@ -114,7 +119,8 @@ tilescope_status tilescope_histogram_prepare(tilescope_device* device, tilescope
                                              double lower, double upper, void* counts,
                                              const char* variant, tilescope_operation** operation) {
   return prepared(device, variant, operation, [&](Device& on, const RunOptions& options) {
-    return prepare_histogram(on, list_of(type, elements, x), counts,
+    require(counts, "counts");
+    return prepare_histogram(on, list_of(type, elements, x, "x"), counts,
                              {.count = bins, .lower = lower, .upper = upper}, options);
   });
 }
@@ -124,7 +130,8 @@ tilescope_status tilescope_reduce_prepare(tilescope_device* device, tilescope_ty
                                           tilescope_reduction reduction, void* result,
                                           const char* variant, tilescope_operation** operation) {
   return prepared(device, variant, operation, [&](Device& on, const RunOptions& options) {
-    return prepare_reduce(on, list_of(type, elements, x),
+    require(result, "result");
+    return prepare_reduce(on, list_of(type, elements, x, "x"),
                           value_of<Reduction>(reduction, TILESCOPE_ARGMAX + 1, "the reduction"),
                           result, options);
   });

@@ -32,6 +32,10 @@ tilescope_status guarded(const Call& call) noexcept {
 
 /// Throws Error(usage) for a pointer that must not be null.
 void require(const void* pointer, const char* name);
+/// The same where there is something to read or write.
+inline void require_if(bool is_used, const void* pointer, const char* name) {
+  if (is_used) require(pointer, name);
+}
 
 /// Throws Error(usage) unless the value of an enumeration is one of 0 to `count` - 1.
 void require_enumerator(int value, int count, const char* name);

@@ -76,6 +76,12 @@ TEST(File, MapsBytes) {
   EXPECT_TRUE(MappedFile(folder / "empty").bytes().empty());
 }
 
+TEST(File, ThatHasNoSizeUntilItIsReadIsNotTakenForEmpty) {
+  EXPECT_THAT(error_of(ErrorKind::bad_input, [] { const MappedFile file("/proc/self/status"); }),
+              HasSubstr("'/proc/self/status': it has no size until it is read"));
+  EXPECT_NE(read_text_file("/proc/self/status", 1 << 20), "");
+}
+
 TEST(File, NoticesThatAMappedFileChanged) {
   const TemporaryFolder folder;
   write_file(folder / "a", "abc");

@@ -95,6 +95,39 @@ static void of_lists(Lists* lists) {
                TILESCOPE_USAGE, "no variant \"fastest\"");
 }
 
+/* Memory that is not there is a mistake of the call that names it, not a crash of the launch. */
+static void missing_memory(Lists* lists) {
+  tilescope_operation* operation = NULL;
+  tilescope_device* const on = lists->device;
+  void* const y = lists->y;
+  EXPECT_ERROR(tilescope_saxpb_prepare(on, TILESCOPE_FLOAT32, count, 2, NULL, 1, y, NULL,
+                                       &operation),
+               TILESCOPE_USAGE, "x is NULL");
+  EXPECT_ERROR(tilescope_vector_add_prepare(on, TILESCOPE_FLOAT32, count, lists->x, NULL, y, NULL,
+                                            &operation),
+               TILESCOPE_USAGE, "b is NULL");
+  EXPECT_ERROR(tilescope_reverse_prepare(on, TILESCOPE_FLOAT32, count, lists->x, NULL, NULL,
+                                         &operation),
+               TILESCOPE_USAGE, "y is NULL");
+  EXPECT_ERROR(tilescope_blur_prepare(on, NULL, y, rows, columns, 1, 0, NULL, &operation),
+               TILESCOPE_USAGE, "in is NULL");
+  EXPECT_ERROR(tilescope_histogram_prepare(on, TILESCOPE_FLOAT32, count, lists->x, 4, -8, 8, NULL,
+                                           NULL, &operation),
+               TILESCOPE_USAGE, "counts is NULL");
+  EXPECT_ERROR(tilescope_reduce_prepare(on, TILESCOPE_FLOAT32, count, lists->x, TILESCOPE_SUM,
+                                        NULL, NULL, &operation),
+               TILESCOPE_USAGE, "result is NULL");
+  EXPECT(operation == NULL);
+  EXPECT_OK(tilescope_saxpb_prepare(on, TILESCOPE_FLOAT32, 0, 2, NULL, 1, NULL, NULL, &operation));
+  EXPECT_OK(tilescope_operation_launch(operation, NULL));
+  tilescope_operation_destroy(operation);
+  EXPECT_ERROR(tilescope_copy_to_device(on, lists->x, NULL, 4), TILESCOPE_USAGE, "from is NULL");
+  EXPECT_ERROR(tilescope_copy_to_device(on, NULL, lists->host, 4), TILESCOPE_USAGE, "to is NULL");
+  EXPECT_ERROR(tilescope_copy_to_host(on, NULL, lists->x, 4), TILESCOPE_USAGE, "to is NULL");
+  EXPECT_ERROR(tilescope_copy_to_host(on, lists->host, NULL, 4), TILESCOPE_USAGE, "from is NULL");
+  EXPECT_OK(tilescope_copy_to_device(on, NULL, NULL, 0));
+}
+
 int main(void) {
   const char* const devices[] = {"cpu", "emulated"};
   for (int i = 0; i < 2; ++i) {
@@ -108,6 +141,7 @@ int main(void) {
     element_by_element(lists);
     matrices(lists);
     of_lists(lists);
+    missing_memory(lists);
     tilescope_device_close(lists->device);
     free(lists);
   }

@@ -105,6 +105,20 @@ class Queues : public ::testing::Test {
   std::vector<int> done_;
 };
 
+TEST_F(Queues, HandlesOfAnotherDeviceAreMistakes) {
+  const auto stream = queues_.create();
+  const auto event = queues_.create_event();
+  const auto refusal = [](const auto& call) { return error_of(ErrorKind::usage, call); };
+  EXPECT_THAT(refusal([&] { queues_.enqueue(0x1234, say(1)); }), HasSubstr("no stream 0x1234"));
+  EXPECT_THAT(refusal([&] { queues_.finish_stream(0x1234); }), HasSubstr("no stream 0x1234"));
+  EXPECT_THAT(refusal([&] { queues_.record(event, 0x1234); }), HasSubstr("no stream 0x1234"));
+  EXPECT_THAT(refusal([&] { queues_.record(0x99, stream); }), HasSubstr("no event 0x99"));
+  EXPECT_THAT(refusal([&] { queues_.wait(stream, 0x99); }), HasSubstr("no event 0x99"));
+  EXPECT_THAT(refusal([&] { queues_.finish_event(0x99); }), HasSubstr("no event 0x99"));
+  EXPECT_THAT(refusal([&] { queues_.elapsed_ms(0x99, event); }), HasSubstr("no event 0x99"));
+  EXPECT_TRUE(done_.empty());
+}
+
 TEST_F(Queues, AWaitIsForTheRecordBeforeIt) {
   const auto a = queues_.create(), b = queues_.create();
   const auto event = queues_.create_event();

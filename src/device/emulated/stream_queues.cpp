@@ -4,7 +4,21 @@
 #include <utility>
 #include <vector>
 
+#include "base/errors.hpp"
+
 namespace tilescope::device {
+
+const std::shared_ptr<StreamQueues::Queue>& StreamQueues::queue(std::uint64_t stream) {
+  const auto found = queues_.find(stream);
+  if (found != queues_.end()) return found->second;
+  throw usage_error("this device has no stream {:#x}: name one that it created, or 0", stream);
+}
+
+std::shared_ptr<StreamQueues::Moment>& StreamQueues::moment_of(std::uint64_t event) {
+  const auto found = events_.find(event);
+  if (found != events_.end()) return found->second;
+  throw usage_error("this device has no event {:#x}: name one that it created", event);
+}
 
 std::uint64_t StreamQueues::create() {
   queues_.emplace(next_, std::make_shared<Queue>());
@@ -34,14 +48,14 @@ void StreamQueues::enqueue(std::uint64_t stream, Work work) {
 
 void StreamQueues::record(std::uint64_t event, std::uint64_t stream) {
   auto moment = std::make_shared<Moment>();
-  events_.at(event) = moment;
+  moment_of(event) = moment;
   if (stream == 0) return happen(*moment);
   moment->queue = queue(stream);
   queue(stream)->items.push_back({.work = {}, .reach = std::move(moment), .awaits = {}});
 }
 
 void StreamQueues::wait(std::uint64_t stream, std::uint64_t event) {
-  const std::shared_ptr<Moment> moment = events_.at(event);
+  const std::shared_ptr<Moment> moment = moment_of(event);
   if (!moment || moment->happened) return;
   if (stream == 0) return finish(*moment);
   queue(stream)->items.push_back({.work = {}, .reach = {}, .awaits = moment});
@@ -49,7 +63,7 @@ void StreamQueues::wait(std::uint64_t stream, std::uint64_t event) {
 
 bool StreamQueues::finished(std::uint64_t event) {
   throw_pending();
-  const std::shared_ptr<Moment> moment = events_.at(event);
+  const std::shared_ptr<Moment> moment = moment_of(event);
   if (!moment || moment->happened) return true;
   advance(*moment);
   return moment->happened;
@@ -70,7 +84,7 @@ void StreamQueues::finish_stream(std::uint64_t stream) {
 
 void StreamQueues::finish_event(std::uint64_t event) {
   throw_pending();
-  const std::shared_ptr<Moment> moment = events_.at(event);
+  const std::shared_ptr<Moment> moment = moment_of(event);
   if (moment) finish(*moment);
 }
 
@@ -97,12 +111,12 @@ void StreamQueues::finish_all_quietly() noexcept {
 
 double StreamQueues::elapsed_ms(std::uint64_t from, std::uint64_t to) {
   for (const std::uint64_t event : {from, to}) {
-    if (!events_.at(event)) {
+    if (!moment_of(event)) {
       throw Error(ErrorKind::usage, "an event that was never recorded has no time; record it");
     }
     finish_event(event);
   }
-  return std::chrono::duration<double, std::milli>(events_.at(to)->time - events_.at(from)->time)
+  return std::chrono::duration<double, std::milli>(moment_of(to)->time - moment_of(from)->time)
       .count();
 }
 

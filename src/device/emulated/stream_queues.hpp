@@ -70,7 +70,9 @@ class StreamQueues {
     bool destroyed = false;
   };
 
-  const std::shared_ptr<Queue>& queue(std::uint64_t stream) { return queues_.at(stream); }
+  /// Both throw Error(usage) for handles that the device did not make.
+  const std::shared_ptr<Queue>& queue(std::uint64_t stream);
+  std::shared_ptr<Moment>& moment_of(std::uint64_t event);
   /// Does the first item, or an item that it waits for.
   void step(const std::shared_ptr<Queue>& queue);
   void advance(const Moment& moment);
