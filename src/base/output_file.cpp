@@ -82,15 +82,6 @@ std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
   return fmt::format("{} bytes are needed: {}", size, explain_write_failure(code, folder));
 }
 
-void prepare_to_map(const FileDescriptor& file, std::uint64_t first, std::uint64_t size) noexcept {
-  constexpr std::uint64_t most = 256 << 20;  // more might go to the disk before it has values
-  if (first >= size || size - first > most) return;
-  try {
-    write_zeros(file.get(), first, size);
-  } catch (const std::bad_alloc&) {  // pages come one by one then
-  }
-}
-
 std::string write_to_storage(const FileDescriptor& file, std::uint64_t offset,
                              std::span<const std::byte> bytes, const std::string& folder) {
   if (std::string why = over_limit(offset + bytes.size()); !why.empty()) return why;
@@ -157,10 +148,18 @@ void OutputFile::reserve(std::uint64_t size) {
   reserved_ = size;
 }
 
+void OutputFile::fill_with_zeros() noexcept {
+  constexpr std::uint64_t most = 256 << 20;  // more might go to the disk before it has values
+  if (appended_ >= reserved_ || reserved_ - appended_ > most || !mapping_.empty()) return;
+  try {
+    write_zeros(file_.get(), appended_, reserved_);
+  } catch (const std::bad_alloc&) {  // pages come one by one then
+  }
+}
+
 std::span<std::byte> OutputFile::map() {
   if (!mapping_.empty() || reserved_ == 0) return mapping_;
   const auto size = static_cast<std::size_t>(reserved_);
-  prepare_to_map(file_, appended_, reserved_);
   void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (begin == MAP_FAILED) fail_to_map(path_, size);
   mapping_ = {static_cast<std::byte*>(begin), size};

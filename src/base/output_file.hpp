@@ -42,6 +42,13 @@ class OutputFile {
   /// and writing to `map` cannot fail later. Before the first `append`.
   void reserve(std::uint64_t size);
 
+  /// Writes zeros behind what was appended, so that the system keeps the file in large pieces: for
+  /// bytes that will be written in an order of their own, as a product's sums are. Their pages then
+  /// cost a quarter of what they cost one by one, when each is first touched. Pages that are
+  /// touched one behind the other do as well without, and so do files of more than 256 MiB. Before
+  /// `map`.
+  void fill_with_zeros() noexcept;
+
   /// The reserved bytes, to be written in place, in any order and by any thread. Valid until
   /// `commit`. Empty when nothing was reserved.
   std::span<std::byte> map();
@@ -75,11 +82,6 @@ class OutputFile {
 /// a failure; empty on success. `folder` is the file's folder, for the message.
 std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
                             const std::string& folder);
-
-/// Writes zeros from byte `first` to the end of a reserved file of `size` bytes that is about to be
-/// mapped and written as a whole. The system then keeps it in large pieces, and its pages cost a
-/// quarter of what they cost one by one, when each is first touched. Large files stay as they are.
-void prepare_to_map(const FileDescriptor& file, std::uint64_t first, std::uint64_t size) noexcept;
 
 /// Writes all of `bytes` from `offset` on; a write that the system cuts short is continued. Returns
 /// why not; empty on success.

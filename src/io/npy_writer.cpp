@@ -30,6 +30,10 @@ NpyWriter::~NpyWriter() = default;
 NpyWriter::NpyWriter(NpyWriter&&) noexcept = default;
 NpyWriter& NpyWriter::operator=(NpyWriter&&) noexcept = default;
 
+void NpyWriter::fill_with_zeros() {
+  target_->file.fill_with_zeros();
+}
+
 std::span<std::byte> NpyWriter::data() {
   if (header_.bytes() == 0) return {};
   return target_->file.map().subspan(static_cast<std::size_t>(target_->data_offset));

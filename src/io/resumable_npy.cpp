@@ -79,7 +79,6 @@ void ResumableNpy::open_partial(std::size_t size) {
   }
   if (done_count_ == 0) {
     if (const std::string why = reserve_storage(partial_, size, folder_); !why.empty()) fail(why);
-    prepare_to_map(partial_, 0, size);
   }
   void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, partial_.get(), 0);
   if (memory == MAP_FAILED) fail_to_map(path_, size);

@@ -18,6 +18,7 @@ RankOutput::RankOutput(const std::string& path, const NpyHeader& header)
     : front_bytes_(io::npy_front(header).size()), whole_(path), removal_(token()) {
   const std::string front = io::npy_front(header);
   whole_->reserve(front.size() + header.bytes());
+  whole_->fill_with_zeros();
   std::memcpy(whole_->map().data(), front.data(), front.size());
 }
 

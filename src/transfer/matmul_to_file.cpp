@@ -69,6 +69,7 @@ struct FileProduct {
   /// Multiplies into a file that is complete or absent.
   void multiply() {
     NpyWriter writer(target.path, inputs.header(target.order));
+    if (device.kind() == DeviceKind::cpu) writer.fill_with_zeros();
     const MatrixBatch c = inputs.start(writer);
     if (target.multiply) {
       outcome.report = target.multiply(inputs.a().first, inputs.b().first, c.first);
