@@ -75,9 +75,13 @@ std::vector<CellRun> cell_runs(const MatmulShape& product, const MatmulShape& ce
   const std::int64_t cells = (product.m / cell.m) * (product.n / cell.n);
   while (together > 1 && threads > 1 && cells < together * 8 * threads) together /= 2;
   const bool is_one_run = shares && threads == 1;
-  const std::int64_t across_most = is_one_run ? vectors : (by_rows ? cell.m : cell.n) / across,
-                     along_most =
-                         is_one_run ? length : (by_rows ? cell.n : cell.m) / along * together;
+  // Nearly square runs copy the least of both operands.
+  const std::int64_t side = together >= 4 ? 2 : 1;
+  const std::int64_t across_most =
+                         is_one_run ? vectors : (by_rows ? cell.m : cell.n) / across * side,
+                     along_most = is_one_run
+                                      ? length
+                                      : (by_rows ? cell.n : cell.m) / along * (together / side);
   // Whether what remains of a unit may be computed with others.
   const auto joins = [&](std::int64_t rest, std::int64_t other) {
     return shares && rest * other * last_steps > most_of_small_kernels;

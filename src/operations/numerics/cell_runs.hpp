@@ -29,7 +29,7 @@ struct CellRun {
   friend bool operator==(const CellRun&, const CellRun&) = default;
 };
 
-/// The cells in a row that one call may compute with OpenBLAS's kernels for `core`, such as
+/// The cells that one call may compute with OpenBLAS's kernels for `core`, such as
 /// "SkylakeX"; 1 for kernels that were not compared.
 std::int64_t cells_of_a_call(std::string_view core, DataType type);
 
@@ -38,8 +38,9 @@ std::int64_t cells_of_a_call(std::string_view core, DataType type);
 MatmulShape call_unit(const MatmulShape& cell, std::string_view core, DataType type);
 
 /// Cuts a C of `product`'s extents into runs of whole units: one thread computes all of it by one,
-/// several up to `together` cells along its vectors, of fewer where there would not be enough runs
-/// for `callers` threads. If `together` is 1, no run is longer than a cell, which is the unit.
+/// several up to `together` cells, in two rows of cells if they are four or more, and of fewer
+/// where there would not be enough runs for `callers` threads. If `together` is 1, no run is longer
+/// than a cell, which is the unit.
 std::vector<CellRun> cell_runs(const MatmulShape& product, const MatmulShape& cell,
                                const MatmulShape& unit, Order order, std::int64_t together,
                                std::size_t callers);
