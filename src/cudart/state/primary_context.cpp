@@ -120,10 +120,15 @@ void Context::settle(cudaError_t code) {
   if (watch_ == nullptr || (code == cudaErrorNotReady && name.ends_with("Query"))) return;
   const bool cleans_up = name.starts_with("cudaFree") || name.ends_with("Destroy") ||
                          name.ends_with("Reset") || name.ends_with("Unregister");
-  if (code == cudaSuccess) {
-    if (unasked_ && !cleans_up) unasked_->went_on = true;
-    return;
+  if (unasked_ && !cleans_up) {
+    // A loop that calls again has seen the result.
+    if (!unasked_->went_on && unasked_->call == here()) {
+      unasked_.reset();
+    } else {
+      unasked_->went_on = true;
+    }
   }
+  if (code == cudaSuccess) return;
   failed_ = true;
   if (reported_) return;
   report_unasked();

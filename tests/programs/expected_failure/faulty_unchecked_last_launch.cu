@@ -52,6 +52,11 @@ int main() {
   expect("free", cudaFree(p), cudaSuccess);
   expect("free of null", cudaFree(nullptr), cudaSuccess);
 
+  // Half as much, until it fits.
+  size_t bytes = 1ull << 45;
+  while (cudaMalloc(&huge, bytes) != cudaSuccess) bytes /= 2;
+  expect("free what fitted", cudaFree(huge), cudaSuccess);
+
   const char *text = cudaGetErrorString(cudaErrorMemoryAllocation);
   printf("\"%s\"\n", text);
   failures += strcmp(text, "out of memory") != 0;
