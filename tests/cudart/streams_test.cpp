@@ -121,6 +121,36 @@ TEST_F(Streams, PageableMemoryIsTheProgramsAgainAtOnce) {
   EXPECT_EQ(y.read()[0], 3);
 }
 
+TEST_F(Streams, ABatchHasItsCopiesInTheStreamOrAtOnce) {
+  const DeviceInts y(4);
+  ASSERT_EQ(cudaMemset(y.data, 0, 16), cudaSuccess);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  int* pinned = nullptr;
+  ASSERT_EQ(cudaMallocHost(reinterpret_cast<void**>(&pinned), 8), cudaSuccess);
+  pinned[0] = 1, pinned[1] = 2;
+  int on_stack = 3;
+  char* const base = static_cast<char*>(y.data);
+  void* const to[] = {base, base + 4, base + 8};
+  const void* const from[] = {pinned, pinned + 1, &on_stack};
+  const size_t sizes[] = {4, 4, 4};
+  cudaMemcpyAttributes attributes[2] = {};
+  attributes[0].srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  attributes[1].srcAccessOrder = cudaMemcpySrcAccessOrderDuringApiCall;
+  size_t firsts[] = {0, 2};
+  const auto batch = [&](size_t count, size_t kinds, cudaStream_t stream) {
+    return cudaMemcpyBatchAsync(const_cast<void**>(to), from, sizes, count, attributes, firsts,
+                                kinds, stream);
+  };
+  EXPECT_EQ(batch(3, 2, nullptr), cudaErrorInvalidValue);  // the legacy stream
+  EXPECT_EQ(batch(0, 1, free), cudaErrorInvalidValue);
+  EXPECT_EQ(batch(2, 2, free), cudaErrorInvalidValue);  // attributes of no copy
+  ASSERT_EQ(batch(3, 2, free), cudaSuccess);
+  on_stack = 4;
+  ASSERT_EQ(cudaStreamSynchronize(free), cudaSuccess);
+  EXPECT_EQ(y.read(), (std::vector<int>{1, 2, 3, 0}));
+  EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
+}
+
 TEST_F(Streams, ACopyOfManyPageableBytesIsDoneAtOnceAndOfFewIsNot) {
   for (const int n : {4, 1 << 15}) {
     const std::vector<int> source(n, 7);

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "cudart/state/refusal.hpp"
@@ -15,6 +16,9 @@
 // The variants for the default stream of each thread, which the header does not declare.
 extern "C" {
 cudaError_t cudaMemPrefetchAsync_ptsz(const void*, std::size_t, cudaMemLocation, unsigned,
+                                      cudaStream_t);
+cudaError_t cudaMemcpyBatchAsync_ptsz(void* const*, const void* const*, const std::size_t*,
+                                      std::size_t, cudaMemcpyAttributes*, std::size_t*, std::size_t,
                                       cudaStream_t);
 cudaError_t cudaStreamGetCaptureInfo_ptsz(cudaStream_t, cudaStreamCaptureStatus*,
                                           unsigned long long*, cudaGraph_t*,
@@ -145,6 +149,25 @@ CUDA12(cudaMemPrefetchAsync_ptsz)
 (const void* data, std::size_t bytes, int device, cudaStream_t stream) {
   return cudaMemPrefetchAsync_ptsz(data, bytes, location_of(device), 0, stream);
 }
+/// CUDA 12 also names the copy that was wrong, or none.
+CUDA12(cudaMemcpyBatchAsync)
+(void** to, void** from, std::size_t* sizes, std::size_t count, cudaMemcpyAttributes* attributes,
+ std::size_t* firsts, std::size_t kinds, std::size_t* failed, cudaStream_t stream) {
+  const cudaError_t code =
+      cudaMemcpyBatchAsync(to, from, sizes, count, attributes, firsts, kinds, stream);
+  if (code != cudaSuccess && failed != nullptr) *failed = SIZE_MAX;
+  return code;
+}
+
+CUDA12(cudaMemcpyBatchAsync_ptsz)
+(void** to, void** from, std::size_t* sizes, std::size_t count, cudaMemcpyAttributes* attributes,
+ std::size_t* firsts, std::size_t kinds, std::size_t* failed, cudaStream_t stream) {
+  const cudaError_t code =
+      cudaMemcpyBatchAsync_ptsz(to, from, sizes, count, attributes, firsts, kinds, stream);
+  if (code != cudaSuccess && failed != nullptr) *failed = SIZE_MAX;
+  return code;
+}
+
 CUDA12(cudaPointerGetAttributes)(void* attributes, const void* pointer) {
   cudaPointerAttributes now{};
   const cudaError_t error =

@@ -45,6 +45,33 @@ FillOperation rectangle(void* to, std::size_t pitch, int value, std::size_t widt
           .rows = height};
 }
 
+/// The arguments of cudaMemcpyBatchAsync: attributes[k] are those of the copies from firsts[k] on.
+struct Batch {
+  void* const* to;
+  const void* const* from;
+  const std::size_t* sizes;
+  std::size_t count;
+  const cudaMemcpyAttributes* attributes;
+  const std::size_t* firsts;
+  std::size_t kinds;
+};
+
+void require_batch(const Batch& batch) {
+  require(batch.to != nullptr && batch.from != nullptr && batch.sizes != nullptr &&
+              batch.attributes != nullptr && batch.firsts != nullptr,
+          cudaErrorInvalidValue);
+  require(batch.count > 0 && batch.kinds > 0 && batch.firsts[0] == 0, cudaErrorInvalidValue);
+  for (std::size_t kind = 0; kind < batch.kinds; ++kind) {
+    require(batch.firsts[kind] < batch.count, cudaErrorInvalidValue);
+    require(kind == 0 || batch.firsts[kind] > batch.firsts[kind - 1], cudaErrorInvalidValue);
+    const cudaMemcpySrcAccessOrder order = batch.attributes[kind].srcAccessOrder;
+    require(order == cudaMemcpySrcAccessOrderStream ||
+                order == cudaMemcpySrcAccessOrderDuringApiCall ||
+                order == cudaMemcpySrcAccessOrderAny,
+            cudaErrorInvalidValue);
+  }
+}
+
 }  // namespace
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
@@ -57,6 +84,24 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
                             cudaStream_t stream) {
   return api_call("cudaMemcpyAsync", [&](Context& context) {
     copy_async(context, stream_of(context, stream), linear_copy(to, from, bytes), kind);
+  });
+}
+
+cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const size_t* sizes,
+                                 size_t count, cudaMemcpyAttributes* attributes, size_t* firsts,
+                                 size_t kinds, cudaStream_t handle) {
+  return api_call("cudaMemcpyBatchAsync", [&](Context& context) {
+    CUstream_st& stream = stream_of(context, handle);
+    require(&stream != &context.streams().legacy(), cudaErrorInvalidValue);
+    require_batch({to, from, sizes, count, attributes, firsts, kinds});
+    for (std::size_t i = 0, kind = 0; i < count; ++i) {
+      if (kind + 1 < kinds && firsts[kind + 1] == i) ++kind;
+      const CopyOperation copy = linear_copy(to[i], from[i], sizes[i]);
+      // The source may be gone once the call has returned.
+      const bool at_once = attributes[kind].srcAccessOrder == cudaMemcpySrcAccessOrderDuringApiCall;
+      (at_once && stream.capture == nullptr ? copy_and_wait : copy_async)(context, stream, copy,
+                                                                          cudaMemcpyDefault);
+    }
   });
 }
 
