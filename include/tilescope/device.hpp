@@ -136,14 +136,14 @@ enum class SourceLanguage { cuda, ptx };
 /// the kernel; `kernel` is then the name in the PTX or its demangled form, or empty if there is
 /// only one.
 struct KernelRequest {
-  std::string source_name;  ///< for messages and line tables
-  std::string source;       ///< CUDA C++ or PTX
-  std::string kernel;       ///< "name" or "name<16>"
+  std::string source_name = {};  ///< for messages and line tables
+  std::string source = {};       ///< CUDA C++ or PTX
+  std::string kernel = {};       ///< "name" or "name<16>"
   SourceLanguage language = SourceLanguage::cuda;
-  std::vector<std::pair<std::string, std::string>> defines;  ///< -D NAME=VALUE
-  std::vector<std::string> include_directories;              ///< -I
-  std::vector<std::pair<std::string, std::string>> headers;  ///< name and text, for #include
-  std::vector<std::string> extra_options;                    ///< passed to NVRTC as they are
+  std::vector<std::pair<std::string, std::string>> defines = {};  ///< -D NAME=VALUE
+  std::vector<std::string> include_directories = {};              ///< -I
+  std::vector<std::pair<std::string, std::string>> headers = {};  ///< name and text, for #include
+  std::vector<std::string> extra_options = {};                    ///< passed to NVRTC as they are
   /// Whether `headers` and the compiler have all that the source includes: no file can change it.
   bool is_self_contained = false;
 

@@ -23,7 +23,7 @@ namespace tilescope {
 ///    other characters are in no bin.
 struct Bins {
   std::int64_t count = 256;  ///< 1 to 65,536
-  std::optional<double> lower, upper;
+  std::optional<double> lower = {}, upper = {};
   bool letters = false;
 };
 

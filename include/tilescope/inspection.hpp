@@ -30,22 +30,22 @@ struct InspectOptions {
   const std::atomic<bool>* cancel = nullptr;  ///< becoming true ends an emulated launch soon
   /// Receives the text that emulated kernels print, as they print it. Null: it goes to
   /// Inspection::printed.
-  std::function<void(std::string_view)> print;
+  std::function<void(std::string_view)> print = {};
   /// Called once everything is compiled and in place, before the first launch.
-  std::function<void()> before_launch;
+  std::function<void()> before_launch = {};
   /// The launches of a Program that are watched; the others run as with run(), but go on where one
   /// fails (check() has a note then). Empty: all. Throws Error(usage) if no launch is among them.
-  std::vector<LaunchRange> launches;
+  std::vector<LaunchRange> launches = {};
   /// explain(): the blocks of each launch that are counted. All run. Nothing: all are counted.
-  std::optional<BlockSample> blocks;
+  std::optional<BlockSample> blocks = {};
   /// check() of a Program: a file that keeps what is known of finished launches. A run that was cut
   /// short is continued: launches that it has checked run as with run(). Empty: none.
-  std::string resume;
+  std::string resume = {};
   /// check(): orders of blocks, warps and bulk copies in which to run each launch: the usual one,
   /// and those with the seeds 1, 2, 3 ... Their results are compared.
   std::uint64_t schedules = 1;
   /// check(): run in the order of this seed alone.
-  std::optional<std::uint64_t> schedule;
+  std::optional<std::uint64_t> schedule = {};
   /// check(): end after so many different findings, notes not counted; 0: check everything.
   std::uint64_t max_findings = 0;
   bool phases = false;    ///< explain(): trace which thread loads and computes what in a tile

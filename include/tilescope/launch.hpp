@@ -20,11 +20,11 @@ struct Dim3 {
 
 /// The execution configuration of one launch: <<<grid, block, shared_bytes>>>.
 struct Launch {
-  Dim3 grid;                     ///< blocks
-  Dim3 block;                    ///< threads per block
+  Dim3 grid = {};                ///< blocks
+  Dim3 block = {};               ///< threads per block
   std::size_t shared_bytes = 0;  ///< dynamic shared memory per block, bytes
   bool cooperative = false;      ///< all blocks resident at once, so that the grid can synchronise
-  Dim3 cluster;                  ///< blocks per cluster; the grid is a multiple of it
+  Dim3 cluster = {};             ///< blocks per cluster; the grid is a multiple of it
   /// The launch may start while the kernel before it in the stream still runs. The kernel then
   /// waits for that kernel's results itself (cudaGridDependencySynchronize). A device without this
   /// feature starts it later, which is always correct.

@@ -56,8 +56,8 @@ enum class Initial : std::uint8_t {
 ///     LaunchArgument::array(DataType::float32, 1024, Initial::iota)
 ///     parse_argument("x=f32[1024]=iota>y.npy")
 struct LaunchArgument {
-  std::string text;  ///< the argument's own text, for messages
-  std::string name;  ///< empty: the name of the kernel's parameter
+  std::string text = {};  ///< the argument's own text, for messages
+  std::string name = {};  ///< empty: the name of the kernel's parameter
   DataType type = DataType::int32;
   bool is_array = false;
   /// For a value, a vector (float3) or a structure: all its bytes. See also Initial.

@@ -49,7 +49,7 @@ enum class Activation {
 /// | m x ceil(k / 128) | ceil(k / 128) x ceil(n / 128) | each block of 128 of k; of B by 128
 /// columns |
 struct OperandScales {
-  std::span<const float> values;  ///< where the operands lie; empty: there are none
+  std::span<const float> values = {};  ///< where the operands lie; empty: there are none
   std::int64_t rows = 0, columns = 0;
 };
 
@@ -57,14 +57,14 @@ struct OperandScales {
 struct MatmulOptions {
   /// The kernel: a rung of the ladder, such as "tiled_16", or a kernel that takes every option,
   /// such as "general". Empty: the device's best kernel for the product.
-  std::string variant;
+  std::string variant = {};
   Precision precision = Precision::automatic;
   double alpha = 1.0;
-  double beta = 0.0;            ///< with 0, C is not read and may hold anything
-  std::span<const float> bias;  ///< one value for each column of C; empty: none
+  double beta = 0.0;                 ///< with 0, C is not read and may hold anything
+  std::span<const float> bias = {};  ///< one value for each column of C; empty: none
   Activation activation = Activation::none;
   /// For single products of A and B in fp8_e4m3 or fp8_e5m2 alone, of which both are 8-bit floats.
-  OperandScales scale_a, scale_b;
+  OperandScales scale_a = {}, scale_b = {};
 };
 
 /// How a product was computed.
@@ -114,14 +114,14 @@ MatmulReport matmul(Device& device, const A& a, const B& b, C&& c, const MatmulS
 /// `count` matrices of one shape. Element (i, j) of each lies `stride` elements behind that of the
 /// one before it.
 struct ConstMatrixBatch {
-  ConstMatrixView first;
+  ConstMatrixView first = {};
   std::int64_t count = 1;
   std::int64_t stride = 0;  ///< at least 0; 0: the same matrix `count` times
 };
 
 /// A batch that can be written; the matrices must not overlap.
 struct MatrixBatch {
-  MatrixView first;
+  MatrixView first = {};
   std::int64_t count = 1;
   std::int64_t stride = 0;
 };

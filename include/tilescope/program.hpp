@@ -22,15 +22,15 @@ namespace tilescope {
 struct Program {
   /// CUDA C++, C++ and C sources (.cu, .cpp, .c), which nvcc compiles and links; or one executable
   /// that is linked against the shared CUDA run time; or one script, which is run as it is.
-  std::vector<std::string> files;
-  std::vector<std::string> arguments;         ///< of its main()
-  std::vector<std::string> compiler_options;  ///< for nvcc, such as "-std=c++20"
-  bool output_to_stderr = false;              ///< its standard output goes to standard error
+  std::vector<std::string> files = {};
+  std::vector<std::string> arguments = {};         ///< of its main()
+  std::vector<std::string> compiler_options = {};  ///< for nvcc, such as "-std=c++20"
+  bool output_to_stderr = false;                   ///< its standard output goes to standard error
 };
 
 /// Launches of a program by their number, from 0: of all launches, or of those of one kernel.
 struct LaunchRange {
-  std::string kernel;  ///< as reports name it, or without namespace and <...>; empty: any
+  std::string kernel = {};  ///< as reports name it, or without namespace and <...>; empty: any
   std::uint64_t first = 0, last = UINT64_MAX;
 };
 

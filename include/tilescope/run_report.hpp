@@ -12,7 +12,7 @@ struct RunReport {
 
 /// How to run an operation.
 struct RunOptions {
-  std::string variant;  ///< a rung of its ladder; empty: the device's best
+  std::string variant = {};  ///< a rung of its ladder; empty: the device's best
 };
 
 }  // namespace tilescope

@@ -29,7 +29,7 @@ struct TexelFormat {
 /// An array in the order that suits the device. A height or depth of 0 means fewer dimensions; the
 /// depth of a layered array is its number of layers, that of a cube 6, of layered cubes 6 for each.
 struct ArrayRequest {
-  TexelFormat format;
+  TexelFormat format = {};
   std::size_t width = 1, height = 0, depth = 0;  ///< in elements
   unsigned levels = 1;                           ///< each half as large as the one before
   bool layered = false;
@@ -61,10 +61,10 @@ struct Sampler {
 struct TextureRequest {
   std::uint64_t array = 0;
   std::uint64_t address = 0;
-  TexelFormat format;  ///< of an array: its own unless it is another of the same size
+  TexelFormat format = {};  ///< of an array: its own unless it is another of the same size
   bool other_format = false;
   std::size_t width = 0, height = 0, pitch = 0;  ///< pitch in bytes
-  Sampler sampler;
+  Sampler sampler = {};
   /// A part of an array: levels and layers from first to last.
   bool part = false;
   unsigned first_level = 0, last_level = 0, first_layer = 0, last_layer = 0;
@@ -81,7 +81,7 @@ struct BoxSide {
 };
 
 struct BoxCopy {
-  BoxSide to, from;
+  BoxSide to = {}, from = {};
   std::size_t row_bytes = 0, rows = 1, slices = 1;
 };
 

@@ -23,7 +23,7 @@ namespace tilescope {
 
 /// A product that matmul() could compute, without its matrices.
 struct MatmulProduct {
-  MatmulShape shape;
+  MatmulShape shape = {};
   std::int64_t batch = 1;
   Precision precision = Precision::automatic;
   DataType type = DataType::float32;  ///< of A, B and C
@@ -64,8 +64,8 @@ struct TuneOptions {
   int samples = 15;     ///< timed runs of each that is not clearly slower, at least
   bool keep = true;     ///< write the result to the cache
   std::uint64_t seed = 1;
-  std::function<void(const TuneCandidate&)> on_candidate;  ///< called after the first timing of
-                                                           ///< each
+  std::function<void(const TuneCandidate&)> on_candidate = {};  ///< called after the first timing
+                                                                ///< of each
   const std::atomic<bool>* cancel = nullptr;  ///< becoming true: Error(usage) soon, nothing is
                                               ///< stored
 };

@@ -19,8 +19,13 @@ file(REMOVE_RECURSE "${WORK}")
 set(prefix "${WORK}/prefix")
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
 
-# The headers must stand alone: only the installed copies are in reach of the consumer.
-run("${CMAKE_COMMAND}" -S "${SOURCE}/examples/consumer" -B "${WORK}/build"
+# The headers must stand alone: only the installed copies are in reach of the consumer. They and what
+# the documentation shows are free of the warnings that programs ask for.
+set(warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+string(JOIN " " flags ${warnings})
+run("${CXX}" -std=c++20 -fsyntax-only ${warnings} "-I${prefix}/include"
+  "${SOURCE}/tests/package/named_members.cpp")
+run("${CMAKE_COMMAND}" -S "${SOURCE}/examples/consumer" -B "${WORK}/build" "-DCMAKE_CXX_FLAGS=${flags}"
   "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${CXX}" -DCMAKE_BUILD_TYPE=Release)
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 run("${WORK}/build/consumer")

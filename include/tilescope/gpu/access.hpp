@@ -13,9 +13,9 @@
 namespace tilescope::gpu {
 
 struct AccessQuestion {
-  std::string expression;  ///< "A[row * n + k]" or, with `columns`, "tile[ty][k]"
+  std::string expression = {};  ///< "A[row * n + k]" or, with `columns`, "tile[ty][k]"
   /// Definitions of names, as text: "n" -> "1024", "row" -> "blockIdx.x * 16 + threadIdx.y".
-  std::map<std::string, std::string> definitions;
+  std::map<std::string, std::string> definitions = {};
   Launch launch{.grid = {4, 4, 1}, .block = {32, 8, 1}};
   int element_bytes = 4;     ///< 1, 2, 4, 8 or 16
   std::int64_t columns = 0;  ///< elements from one row to the next, for two subscripts

@@ -29,7 +29,7 @@ struct DivergenceCount {
 
 /// A loop around the condition: `variable` runs from `first` to `last` - 1.
 struct ConditionLoop {
-  std::string variable;
+  std::string variable = {};
   std::int64_t first = 0, last = 1;
 };
 
