@@ -31,7 +31,7 @@ bool names_files(const CLI::Option& option) {
 }
 
 bool names_whole_number(const CLI::Option& option) {
-  const std::string type = option.get_type_name();  // "N", "N:INT in [1 - 32]", "W:..."
+  const std::string type = option.get_type_name();
   return (type.starts_with('N') || type.starts_with('W')) &&
          (type.size() == 1 || std::isalpha(static_cast<unsigned char>(type[1])) == 0);
 }
@@ -121,10 +121,30 @@ Rule one_of_listed(std::span<const std::string_view> words) {
       [check = CLI::IsMember(copies).description("")](CLI::Option& option) { option.check(check); };
 }
 
+void whole(CLI::Option& option) {
+  const auto check = [](std::string& text) -> std::string {
+    if (text.empty()) return "its value is empty";
+    if (is_whole_number(text.starts_with('-') ? text.substr(1) : text)) return {};
+    return fmt::format("expected a whole number such as 64, got \"{}\"", printable(text, 40));
+  };
+  option.check({check, ""});
+}
+
 Rule up_to(std::uint64_t most) {
   return [most](CLI::Option& option) {
+    whole(option);
     option.check(CLI::Range(std::uint64_t{0}, most).description(""));
   };
+}
+
+void Options::whole_if_so_named(CLI::Option& option) {
+  if (!names_whole_number(option)) return;
+  whole(option);
+  const auto check = [](std::string& text) -> std::string {
+    if (!text.starts_with('-')) return {};
+    return fmt::format("expected a whole number such as 64, got \"{}\"", printable(text, 40));
+  };
+  option.check({check, ""});
 }
 
 void Options::json(std::string& target) const {
@@ -162,13 +182,6 @@ void check_arguments(const CLI::App& command) {
     if (std::any_of(values.begin(), values.end(), [](const auto& text) { return text.empty(); })) {
       throw usage_error("{}: its value is empty; see tilescope {} --help", option->get_name(),
                         command.get_name());
-    }
-    if (!names_whole_number(*option)) continue;
-    for (const std::string& text : values) {
-      if (is_whole_number(text)) continue;
-      throw usage_error(
-          "{}: expected a whole number such as 64, got \"{}\"; see tilescope {} --help",
-          option->get_name(), printable(text, 40), command.get_name());
     }
   }
   const CLI::Option* const format = command.get_option_no_throw("--format");

@@ -31,10 +31,15 @@ void positive(CLI::Option& option);
 Rule one_of(std::vector<std::string> words);
 /// The same for words that the option's text lists: the help does not list them again.
 Rule one_of_listed(std::span<const std::string_view> words);
+/// Refuses what is no whole number, decimal and without a plus.
+void whole(CLI::Option& option);
 /// Refuses numbers outside [`least`, `most`].
-template <typename Number>
+template <std::integral Number>
 Rule within(Number least, Number most) {
-  return [=](CLI::Option& option) { option.check(CLI::Range(least, most)); };
+  return [=](CLI::Option& option) {
+    whole(option);  // first: for a range 1e3 is a value that is not in it
+    option.check(CLI::Range(least, most));
+  };
 }
 /// As within(0, most), without a word of it in --help.
 Rule up_to(std::uint64_t most);
@@ -57,6 +62,7 @@ class Options {
     CLI::Option* option = command_.add_option(names.substr(0, space), target, help);
     option->type_name(names.substr(space + 1));
     if (!group_.empty()) option->group(group_);
+    whole_if_so_named(*option);
     (rules(*option), ...);
     return option;
   }
@@ -79,15 +85,18 @@ class Options {
   void interpret() const;
 
  private:
+  /// Refuses other values than whole numbers, decimal and without a sign, if the help calls them N
+  /// or W.
+  static void whole_if_so_named(CLI::Option& option);
+
   CLI::App& command_;
   std::string group_;
 };
 
 /// `command`: a subcommand that was parsed. Its options have no empty values: what an unset
-/// variable of a shell leaves would be read as a zero, or as an option that was not given. Options
-/// whose values are called N or W have whole numbers, decimal and without a sign. The files
-/// of --json, --html and --trace can be written, and are no other file that the command names: that
-/// would be found only when the work is done, or not at all. Throws Error(usage), or
+/// variable of a shell leaves would be read as a zero, or as an option that was not given. The
+/// files of --json, --html and --trace can be written, and are no other file that the command
+/// names: that would be found only when the work is done, or not at all. Throws Error(usage), or
 /// Error(bad_input) for a file.
 void check_arguments(const CLI::App& command);
 

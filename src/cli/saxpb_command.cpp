@@ -89,7 +89,7 @@ struct SaxpbCommand {
   /// Throws for options that do not fit together.
   void require_fitting() const {
     if (values.has_value() == !x.empty()) {
-      throw usage_error("saxpb takes either a file or --nvals; see saxpb --help");
+      throw usage_error("saxpb takes either a file or --nvals; see tilescope saxpb --help");
     }
     const char* other = options.device_memory > 0  ? "--device-memory"
                         : !options.devices.empty() ? "--devices"

@@ -78,9 +78,19 @@ class Numbers(program.ProgramTest):
     def test_messages(self):
         for option, text, message in (
                 ("--seed", "-1", '--seed: expected a whole number such as 64, got "-1"'),
-                ("--size", "010", '--size: expected a whole number such as 64, got "010"')):
+                ("--size", "010", '--size: expected a whole number such as 64, got "010"'),
+                ("--size", "abc", '--size: expected a whole number such as 64, got "abc"'),
+                ("--size", "", "--size: its value is empty"),
+                ("--samples", "1e3", '--samples: expected a whole number such as 64, got "1e3"'),
+                ("--samples", "", "--samples: its value is empty"),
+                ("--samples", "0", "--samples: Value 0 not in range 1 to 10000")):
             self.assert_fails(USAGE, message + "; see tilescope ladder --help", "ladder", "saxpb",
                               "--device", "emulated", option, text)
+        for text, why in (("x", 'expected a whole number such as 64, got "x"'),
+                          ("0x10", 'expected a whole number such as 64, got "0x10"'),
+                          ("-3", "Value -3 not in range 1 to 10000000")):
+            self.assert_fails(USAGE, f"--lanes: {why}; see tilescope explain --help", "explain",
+                              "saxpb/vector", "--lanes", text)
         self.assert_fails(USAGE, "--memory: expected a positive number, got nan; see tilescope "
                           "transfer --help", "transfer", "--play", "--memory", "nan")
         self.assert_fails(USAGE, "--bytes: expected bytes such as 64MiB, got nan; see tilescope "
