@@ -128,6 +128,9 @@ struct FindingAccess {
   ThreadAction action = ThreadAction::none;
   std::uint32_t bytes = 0;  ///< that a read, write or atomic operation accesses; 0: one element
   std::optional<ThreadName> thread;  ///< nothing: no particular thread
+  /// The calls through which the compiler inlined the line, innermost first: none in the kernel
+  /// itself and in functions that are called.
+  std::vector<SourcePlace> called_from = {};
 };
 
 /// How far an access misses its object, in bytes: > 0 past its end, < 0 before its start.

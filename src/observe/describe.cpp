@@ -67,9 +67,12 @@ FindingAccess Describer::access(emulator::InstructionId id, ThreadAction action,
   const ptx::Instruction& instruction = *launch_.program.instruction(id).source;
   const bool memory = action == ThreadAction::read || action == ThreadAction::write ||
                       action == ThreadAction::atomic;
-  return {source_place(launch_.program, id), instruction.line, action,
+  return {source_place(launch_.program, id),
+          instruction.line,
+          action,
           memory ? access_bytes(instruction) : 0,
-          ThreadName{split(block, launch_.grid), split(linear_thread, launch_.block)}};
+          ThreadName{split(block, launch_.grid), split(linear_thread, launch_.block)},
+          places_of_calls(launch_.program, id)};
 }
 
 MemoryPlace Describer::bare_memory(emulator::Space space, std::uint64_t address,

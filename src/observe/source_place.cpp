@@ -20,6 +20,16 @@ SourcePlace source_place(const emulator::Program& program, emulator::Instruction
   return line.line == 0 ? SourcePlace{} : SourcePlace{std::string(line.file), line.line};
 }
 
+std::vector<SourcePlace> places_of_calls(const emulator::Program& program,
+                                         emulator::InstructionId id) {
+  std::vector<SourcePlace> places;
+  for (const ptx::InlinedLocation& call :
+       ptx::calls_of_own_line(program.module(), *program.instruction(id).source)) {
+    places.push_back({std::string(call.file), call.line});
+  }
+  return places;
+}
+
 SourcePlace counted_place(const emulator::Program& program, emulator::InstructionId id) {
   SourcePlace place = source_place(program, id);
   if (place.line != 0) return place;

@@ -18,6 +18,10 @@ bool is_from_library(const emulator::Program& program, emulator::InstructionId i
 /// The line of ptx::own_line.
 SourcePlace source_place(const emulator::Program& program, emulator::InstructionId id);
 
+/// The lines of the calls through which source_place() was inlined, innermost first.
+std::vector<SourcePlace> places_of_calls(const emulator::Program& program,
+                                         emulator::InstructionId id);
+
 /// The place where an instruction is counted, so that every instruction has one: its source_place;
 /// for code that the compiler moved away from every line, the line that declares its function; in
 /// PTX without a line table the line of the PTX, of a file without a name.

@@ -25,6 +25,21 @@ bool is_toolkit_header(std::string_view path) {
                                [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+bool is_known(const InlinedLocation& level) {
+  return level.line != 0 && !level.file.empty();
+}
+
+/// The level of own_line(), or the chain's end.
+std::size_t own_level(const std::vector<InlinedLocation>& chain) {
+  std::size_t innermost = chain.size();
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    if (!is_known(chain[i])) continue;
+    if (!is_toolkit_header(chain[i].file)) return i;
+    innermost = std::min(innermost, i);
+  }
+  return innermost;
+}
+
 }  // namespace
 
 std::vector<InlinedLocation> inline_chain(const Module& module, const Instruction& instruction) {
@@ -41,13 +56,20 @@ std::vector<InlinedLocation> inline_chain(const Module& module, const Instructio
 }
 
 InlinedLocation own_line(const Module& module, const Instruction& instruction) {
-  InlinedLocation innermost;
-  for (const InlinedLocation& level : inline_chain(module, instruction)) {
-    if (level.line == 0 || level.file.empty()) continue;
-    if (innermost.line == 0) innermost = level;
-    if (!is_toolkit_header(level.file)) return level;
-  }
-  return innermost;
+  const std::vector<InlinedLocation> chain = inline_chain(module, instruction);
+  const std::size_t level = own_level(chain);
+  return level < chain.size() ? chain[level] : InlinedLocation();
+}
+
+std::vector<InlinedLocation> calls_of_own_line(const Module& module,
+                                               const Instruction& instruction) {
+  std::vector<InlinedLocation> calls = inline_chain(module, instruction);
+  calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(
+                                                 std::min(own_level(calls) + 1, calls.size())));
+  std::erase_if(calls, [](const InlinedLocation& call) {
+    return !is_known(call) || is_toolkit_header(call.file);
+  });
+  return calls;
 }
 
 }  // namespace tilescope::ptx

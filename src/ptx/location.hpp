@@ -27,4 +27,8 @@ std::vector<InlinedLocation> inline_chain(const Module& module, const Instructio
 /// them, the innermost. Line 0: there is none.
 InlinedLocation own_line(const Module& module, const Instruction& instruction);
 
+/// The calls through which that line was inlined, innermost first, without those in such headers.
+std::vector<InlinedLocation> calls_of_own_line(const Module& module,
+                                               const Instruction& instruction);
+
 }  // namespace tilescope::ptx

@@ -26,6 +26,17 @@ std::string place_text(const FindingAccess& access) {
   return fmt::format("{}:{}", access.place.file, access.place.line);
 }
 
+/// "called from k.cu:30, from k.cu:52": the nearest calls, if the line was inlined.
+std::string calls_text(const FindingAccess& access) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, access.called_from.size()); ++i) {
+    const SourcePlace& call = access.called_from[i];
+    text += fmt::format("{} {}:{}", i == 0 ? "called from" : ", from", call.file, call.line);
+  }
+  return access.called_from.size() > most ? text + ", ..." : text;
+}
+
 /// The line, unless it is quoted already, and below it who did what.
 Diagnostic::Place place_of(const FindingAccess& access, SourceTexts& sources, bool is_quoted) {
   Diagnostic::Place place{.text = place_text(access), .line = access.place.line};
@@ -34,6 +45,7 @@ Diagnostic::Place place_of(const FindingAccess& access, SourceTexts& sources, bo
     const std::string who = to_string(*access.thread), what = action(access);
     place.who = what.empty() ? who : what + ": " + who;
   }
+  place.calls = calls_text(access);
   return place;
 }
 
@@ -43,6 +55,9 @@ AnnotatedPlace annotated(const FindingAccess& access, SourceTexts& sources) {
                        .line = access.place.line,
                        .source = sources.line(access.place.file, access.place.line),
                        .text = place_of(access, sources, true).who};
+  if (const std::string calls = calls_text(access); !calls.empty()) {
+    place.text += (place.text.empty() ? "" : ", ") + calls;
+  }
   if (place.line == 0 && access.ptx_line != 0) {
     place.text += (place.text.empty() ? "" : ", ") + place_text(access);
   }
@@ -65,10 +80,17 @@ Record access_record(const FindingAccess& access, SourceTexts& sources) {
   if (access.thread) {
     thread = Record{{"block", access.thread->block}, {"thread", access.thread->thread}};
   }
-  return {
-      {"file", access.place.file},   {"line", access.place.line},
-      {"ptx_line", access.ptx_line}, {"source", sources.line(access.place.file, access.place.line)},
-      {"action", action(access)},    {"thread", std::move(thread)}};
+  std::vector<Record> calls;
+  for (const SourcePlace& call : access.called_from) {
+    calls.push_back({{"file", call.file}, {"line", call.line}});
+  }
+  return {{"file", access.place.file},
+          {"line", access.place.line},
+          {"ptx_line", access.ptx_line},
+          {"source", sources.line(access.place.file, access.place.line)},
+          {"action", action(access)},
+          {"thread", std::move(thread)},
+          {"called_from", std::move(calls)}};
 }
 
 /// The phase of an mbarrier that the finding is about.

@@ -51,10 +51,21 @@ class Check(program.ProgramTest):
             "thread": {"block": [0, 0, 0], "thread": [0, 0, 0]}, "address": "tile[0]",
             "message": "threads of two warps access tile[0], and no barrier orders them",
             "cure": "put __syncthreads() between the two accesses", "count": 64,
-            "phase": None})
+            "phase": None, "called_from": []})
         self.assertEqual(race["other"]["line"], 5)
         self.assertEqual(race["other"]["action"], "read of 4 bytes")
         self.assertEqual(race["other"]["thread"], {"block": [0, 0, 0], "thread": [63, 0, 0]})
+
+    def test_calls_of_an_inlined_line(self):
+        self.write("calls.cu", "__device__ int at(const int* x, int i) { return x[i]; }\n"
+                               "__device__ int next(const int* x, int i) { return at(x, i + 1); }\n"
+                               "__global__ void k(const int* x, int* y) {\n"
+                               "  y[threadIdx.x] = next(x, threadIdx.x);\n}\n")
+        report = self.json_of("calls.cu", "--grid", "1", "--block", "4", "--arg", "i32[4]=iota",
+                              "--arg", "i32[4]=zeros", code=1)
+        found = report["reports"][0]
+        self.assertEqual((found["line"], found["called_from"]),
+                         (1, [{"file": "calls.cu", "line": 2}, {"file": "calls.cu", "line": 4}]))
 
     def test_warnings_may_be_allowed(self):
         self.write("silent.cu", "__global__ void silent(int* x, int n) { if (n > 99) x[0] = 1; }\n")

@@ -35,6 +35,42 @@ $name1:
 }
 )";
 
+TEST(Location, CallsOfAnInlinedLineAreNamedInnermostFirst) {
+  const Module module = parse_text(R"(
+.file 1 "kernel.cu"
+.file 2 "helper.h"
+.file 3 "/usr/local/cuda/include/cuda/std/detail/atomic.h"
+.entry k() {
+  .loc 1 10 3
+  exit;
+  .loc 2 20 5, function_name $name0, inlined_at 1 10 3
+  exit;
+  .loc 3 7 1, function_name $name0, inlined_at 2 20 5
+  exit;
+  .loc 2 30 5, function_name $name0, inlined_at 3 7 1
+  exit;
+}
+.section .debug_str
+{
+$name0:
+.b8 111,0
+}
+)");
+  const auto calls = [&](std::size_t i) {
+    std::vector<std::uint32_t> lines;
+    for (const InlinedLocation& call :
+         calls_of_own_line(module, module.functions[0].instructions.at(i))) {
+      lines.push_back(call.line);
+    }
+    return lines;
+  };
+  using Lines = std::vector<std::uint32_t>;
+  EXPECT_EQ(calls(0), Lines{}) << "the kernel's own";
+  EXPECT_EQ(calls(1), Lines{10});
+  EXPECT_EQ(calls(2), Lines{10}) << "the toolkit's line counts for line 20, which calls it";
+  EXPECT_EQ(calls(3), (Lines{20, 10})) << "a function that the toolkit calls";
+}
+
 // The compiler joins the stores of an if and its else, and gives the one store line 0.
 TEST(Location, AMovedStoreHasThePlaceOfItsValue) {
   const Module module = parse_text(R"(

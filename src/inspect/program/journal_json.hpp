@@ -32,7 +32,7 @@ auto tied(Is<MemoryPlace> auto& v) {
                   v.scalar);
 }
 auto tied(Is<FindingAccess> auto& v) {
-  return std::tie(v.place, v.ptx_line, v.action, v.bytes, v.thread);
+  return std::tie(v.place, v.ptx_line, v.action, v.bytes, v.thread, v.called_from);
 }
 auto tied(Is<BoundsMiss> auto& v) {
   return std::tie(v.distance, v.farthest, v.dynamic_shared, v.operand);

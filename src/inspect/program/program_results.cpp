@@ -31,6 +31,10 @@ class SourceWords {
     return stack == 0 ? SourcePlace{} : places_.at(stack).front();
   }
   static void name_place(SourcePlace& place) { place.file = short_path(place.file); }
+  static void name_places(FindingAccess& access) {
+    name_place(access.place);
+    for (SourcePlace& call : access.called_from) name_place(call);
+  }
   void name_object(std::string& object) const {
     const auto known = names_.find(object);
     if (known != names_.end()) object = known->second.name;
@@ -38,9 +42,9 @@ class SourceWords {
 
   Finding finding(const JournalFinding& found) const {
     Finding finding = found.finding;
-    name_place(finding.first.place);
+    name_places(finding.first);
     if (found.first != 0) finding.first.place = place(found.first);
-    if (finding.second) name_place(finding.second->place);
+    if (finding.second) name_places(*finding.second);
     if (finding.second && found.second != 0) finding.second->place = place(found.second);
     if (!finding.memory) return finding;
     if (auto* coverage = std::get_if<CoverageFacts>(&finding.facts)) {

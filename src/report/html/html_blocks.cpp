@@ -117,13 +117,15 @@ std::string html_of(const Diagnostic& found) {
                   escaped(found.kind), found.where.empty() ? "" : " at ", escaped(found.where));
   html += "<ul>";
   for (const Diagnostic::Place& place : found.places) {
-    if (place.quoted.empty() && place.who.empty()) continue;
+    if (place.quoted.empty() && place.who.empty() && place.calls.empty()) continue;
     html += "<li>";
     if (!place.quoted.empty()) {
       html += fmt::format("<code><span class=\"at\">{}</span> {}</code>", place.line,
                           escaped(place.quoted));
     }
-    html += escaped(place.who) + "</li>";
+    html += escaped(place.who);
+    if (!place.calls.empty()) html += (place.who.empty() ? "" : "<br>") + escaped(place.calls);
+    html += "</li>";
   }
   html += "</ul>";
   for (const std::string& paragraph : found.paragraphs) {

@@ -78,6 +78,7 @@ struct Diagnostic {
     std::uint32_t line = 0;   ///< in the source; 0: none to quote
     std::string quoted = {};  ///< the source line, if there is one
     std::string who = {};     ///< "write of 4 bytes: block (0,0,0), thread (1,0,0)"
+    std::string calls = {};   ///< "called from k.cu:30, from k.cu:52": where it was inlined
   };
   std::string severity;  ///< "error", "warning" or "note"
   std::string kind;

@@ -88,7 +88,9 @@ std::string diagnostic_block(const Diagnostic& found) {
       text +=
           fmt::format("{:>5} | {}\n", place.line, clipped(place.quoted, terminal_columns - margin));
     }
-    if (!place.who.empty()) text += std::string(margin, ' ') + place.who + '\n';
+    for (const std::string& line : {place.who, place.calls}) {
+      if (!line.empty()) text += std::string(margin, ' ') + line + '\n';
+    }
   }
   for (const std::string& paragraph : found.paragraphs) {
     text += "  " + hang(paragraph, 2, terminal_columns - 2) + '\n';
