@@ -192,6 +192,23 @@ TEST(RangeArguments, ResultsThatShareMemoryAreRefused) {
     std::vector<std::uint8_t> pixels(8);
     shares([&] { blur(*device, pixels, pixels, 2, 4, 1); });
     EXPECT_NO_THROW(reverse(*device, part(0, 8), part(8, 8)));
+    const auto shares_a_part = [&](const auto& call) {
+      EXPECT_THAT(error_of(ErrorKind::usage, call),
+                  HasSubstr("shares a part of an input's memory"));
+    };
+    shares_a_part([&] { saxpb(*device, 2.0, part(0, 8), 1.0, part(1, 8)); });
+    shares_a_part([&] { vector_add(*device, part(0, 8), part(8, 8), part(7, 8)); });
+    shares_a_part(
+        [&] { scale(*device, 2.0, dense_view(part(0, 8), 2, 4), dense_view(part(1, 8), 2, 4)); });
+    EXPECT_NO_THROW(vector_add(*device, part(0, 8), part(8, 8), part(8, 8)));
+    const auto has_no_memory = [&](const auto& call) {
+      EXPECT_THAT(error_of(ErrorKind::usage, call), HasSubstr("bytes and no memory"));
+    };
+    const std::span<float> nothing(static_cast<float*>(nullptr), 8);
+    has_no_memory([&] { saxpb(*device, 2.0, nothing, 1.0, part(0, 8)); });
+    has_no_memory([&] { reverse(*device, part(0, 8), nothing); });
+    has_no_memory([&] { reverse(*device, nothing, nothing); });
+    EXPECT_NO_THROW(reverse(*device, nothing.first(0), nothing.first(0)));
     EXPECT_NO_THROW(saxpb(*device, 2.0, part(0, 8), 1.0, part(0, 8)));  // in place
   }
 }

@@ -70,7 +70,7 @@ Binning make_binning(DataType type, const Bins& bins) {
   }
   if (type == DataType::float32 || type == DataType::float64) {
     if (!bins.lower || !bins.upper) {
-      refuse(fmt::format("{} elements need a range (--range LOWER UPPER)", name_of(type)));
+      refuse(fmt::format("{} elements need a range (--range LO,HI)", name_of(type)));
     }
     binning.lower = *bins.lower;
     binning.upper = *bins.upper;

@@ -24,6 +24,7 @@ void require_place(const Task& task, const void* data, const char* what) {
 }
 
 void require_places(const Task& task, std::span<const ConstArrayView> inputs, const void* output) {
+  require_memory(task, inputs, output);
   require_place(task, output, "the result");
   const DeviceAddress to = address_in_memory(output), end = to + task.output_bytes();
   for (const ConstArrayView& input : inputs) {

@@ -21,6 +21,19 @@ RunReport run_on_cpu(const Task& task, void* output) {
           .compute_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count()};
 }
 
+// An operation that works element by element may write over its input, but not beside it.
+void require_whole_or_none(const Task& task, const void* output) {
+  const auto to = reinterpret_cast<std::uintptr_t>(output);
+  for (const ConstArrayView& input : task.inputs) {
+    const auto from = reinterpret_cast<std::uintptr_t>(input.data);
+    if (from == to || from >= to + task.output_bytes() || to >= from + input.bytes()) continue;
+    throw usage_error(
+        "{}: the result shares a part of an input's memory; let it begin where the input does, or "
+        "give it memory of its own",
+        task.operation);
+  }
+}
+
 }  // namespace
 
 Rung cpu_rung() {
@@ -48,7 +61,18 @@ ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name) {
   return {matrix.type, static_cast<std::size_t>(matrix.rows * matrix.columns), matrix.data};
 }
 
+void require_memory(const Task& task, std::span<const ConstArrayView> inputs, const void* output) {
+  const auto require = [&](const char* what, const void* data, std::size_t bytes) {
+    if (data != nullptr || bytes == 0) return;
+    throw usage_error("{}: {} has {} bytes and no memory (a null pointer)", task.operation, what,
+                      bytes);
+  };
+  for (const ConstArrayView& input : inputs) require("an input", input.data, input.bytes());
+  require("the result", output, task.output_bytes());
+}
+
 Task with_own_result(Task task, const void* output) {
+  require_memory(task, task.inputs, output);
   const auto to = reinterpret_cast<std::uintptr_t>(output);
   for (const ConstArrayView& input : task.inputs) {
     const auto from = reinterpret_cast<std::uintptr_t>(input.data);
@@ -105,6 +129,8 @@ const Rung& rung_to_run(const Device& device, const Task& task, const std::strin
 
 RunReport run_task(Device& device, const Task& task, const std::string& variant, void* output) {
   if (task.output_count == 0) return {.variant = "none (nothing to compute)", .compute_ms = 0.0};
+  require_memory(task, task.inputs, output);
+  require_whole_or_none(task, output);
   const Rung& rung = rung_to_run(device, task, variant);
   if (rung.form == RungForm::cpu) return run_on_cpu(task, output);
   const KernelProgram program(device, rung.source, rung.plan(device.properties()));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tilescope/device.hpp>
@@ -58,6 +59,9 @@ device::PeerCall peer_call(const ConstArrayView& input);
 
 /// The elements of a matrix as a list. Throws Error(usage) unless it is dense.
 ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name);
+
+/// Throws Error(usage) where an input or the output has elements and a null pointer.
+void require_memory(const Task& task, std::span<const ConstArrayView> inputs, const void* output);
 
 /// The task of an operation that reads other elements than the one it writes. Throws Error(usage)
 /// for an `output` that shares memory with an input.
