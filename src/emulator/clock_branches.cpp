@@ -21,7 +21,7 @@ ClockBranches::ClockBranches(const CodeFunction& function, std::vector<bool> ran
   } while (grew_ && !ends_waits_);
 }
 
-/// What the block writes from a clock, or only because of one.
+/// Notes the registers that the block writes from a clock, or only because of one.
 void ClockBranches::follow(std::uint32_t block) {
   const CodeBlock& code = function_.blocks[block];
   for (std::uint32_t i = code.begin; i < code.begin + code.size; ++i) {

@@ -13,8 +13,8 @@ namespace tilescope::emulator {
 
 class ClockBranches {
  public:
-  /// Of a function of which the blocks `ran` have run. The blocks to which a clock may lead from
-  /// these count as if they had.
+  /// `ran`: the blocks of the function that have run. Those to which a clock may lead from them
+  /// count as if they had.
   ClockBranches(const CodeFunction& function, std::vector<bool> ran);
 
   /// The blocks that have run, or may run when the clock says so.
