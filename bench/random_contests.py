@@ -19,14 +19,10 @@ import argparse
 import concurrent.futures
 import glob
 import json
-import math
 import os
 import subprocess
 import sys
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
+from statistics import geometric_mean
 
 
 def form_of(row):

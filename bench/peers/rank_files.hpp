@@ -76,7 +76,6 @@ void make_matrix(const std::string& path, int rows, int columns) {
 template <typename Float>
 bool file_is_right(const Arguments& of) {
   const MappedMatrix<Float> a(of.files[0]), b(of.files[1]), c(of.files[2]);
-  const double unit = sizeof(Float) == 4 ? 0x1p-24 : 0x1p-53;
   for (std::int64_t sample = 0; sample < 20; ++sample) {
     const std::int64_t row = sample * 7919 % of.m, column = sample * 104729 % of.n;
     double sum = 0.0, sizes = 0.0;
@@ -87,7 +86,7 @@ bool file_is_right(const Arguments& of) {
       sizes += std::abs(product);
     }
     const auto computed = static_cast<double>(c.data()[row * of.n + column]);
-    if (!(std::abs(computed - sum) <= (of.k + 2) * unit * sizes)) return false;
+    if (!(std::abs(computed - sum) <= (of.k + 2) * unit_roundoff<Float> * sizes)) return false;
   }
   return true;
 }

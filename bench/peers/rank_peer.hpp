@@ -58,11 +58,14 @@ double expected(int k, std::int64_t row, std::int64_t column) {
   return sum;
 }
 
+/// Half the distance from 1 to the next number.
+template <typename Float>
+constexpr double unit_roundoff = sizeof(Float) == 4 ? 0x1p-24 : 0x1p-53;
+
 /// Whether a computed element is right, by the bound of k roundings.
 template <typename Float>
 bool is_right(double computed, int k, std::int64_t row, std::int64_t column) {
-  const double unit = sizeof(Float) == 4 ? 0x1p-24 : 0x1p-53;
-  return std::abs(computed - expected<Float>(k, row, column)) <= (k + 2) * unit * k;
+  return std::abs(computed - expected<Float>(k, row, column)) <= (k + 2) * unit_roundoff<Float> * k;
 }
 
 /// Calls `multiply` once to warm up and then `rounds` times. Prints the median of the slowest

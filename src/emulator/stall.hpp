@@ -56,8 +56,8 @@ class StallWatch {
   std::uint64_t changes_ = 0;
   std::uint64_t digest_ = 0;
   std::uint64_t told_ = ~std::uint64_t{0};  ///< the value of progress() for which it was told
-  std::uint64_t patient_since_ = ~std::uint64_t{0};      ///< the one at which the program got...
-  std::chrono::steady_clock::time_point patient_until_;  ///< ...time until then
+  std::uint64_t patient_since_ = ~std::uint64_t{0};  ///< the one at which patient_until_ was set
+  std::chrono::steady_clock::time_point patient_until_;
 };
 
 /// Lanes that spin, with the memory that their loop looks at.

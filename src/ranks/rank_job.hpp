@@ -27,8 +27,8 @@ struct RankJob {
 };
 
 struct RankOutcome {
-  MatmulReport
-      report;  ///< compute_ms: of the slowest rank, with transfers and the making of C's file
+  /// compute_ms: of the slowest rank, with transfers and the making of C's file.
+  MatmulReport report;
   RankGrid grid;
   int hosts = 1;
   std::int64_t bands = 0;

@@ -55,12 +55,11 @@ AnnotatedPlace annotated(const FindingAccess& access, SourceTexts& sources) {
                        .line = access.place.line,
                        .source = sources.line(access.place.file, access.place.line),
                        .text = place_of(access, sources, true).who};
-  if (const std::string calls = calls_text(access); !calls.empty()) {
-    place.text += (place.text.empty() ? "" : ", ") + calls;
-  }
-  if (place.line == 0 && access.ptx_line != 0) {
-    place.text += (place.text.empty() ? "" : ", ") + place_text(access);
-  }
+  const auto append = [&](const std::string& words) {
+    if (!words.empty()) place.text += (place.text.empty() ? "" : ", ") + words;
+  };
+  append(calls_text(access));
+  if (place.line == 0 && access.ptx_line != 0) append(place_text(access));
   return place;
 }
 

@@ -106,6 +106,12 @@ void write_old(void* to, const cudaDeviceProp& p, int device) {
   old.copy(p.hostRegisterSupported, p.unifiedFunctionPointers);
 }
 
+/// CUDA 12 also names the copy of a batch that was wrong, or none.
+cudaError_t naming_no_copy(cudaError_t code, std::size_t* failed) {
+  if (code != cudaSuccess && failed != nullptr) *failed = SIZE_MAX;
+  return code;
+}
+
 }  // namespace
 
 // --- the device ----------------------------------------------------------------------------------
@@ -149,23 +155,19 @@ CUDA12(cudaMemPrefetchAsync_ptsz)
 (const void* data, std::size_t bytes, int device, cudaStream_t stream) {
   return cudaMemPrefetchAsync_ptsz(data, bytes, location_of(device), 0, stream);
 }
-/// CUDA 12 also names the copy that was wrong, or none.
+
 CUDA12(cudaMemcpyBatchAsync)
 (void** to, void** from, std::size_t* sizes, std::size_t count, cudaMemcpyAttributes* attributes,
  std::size_t* firsts, std::size_t kinds, std::size_t* failed, cudaStream_t stream) {
-  const cudaError_t code =
-      cudaMemcpyBatchAsync(to, from, sizes, count, attributes, firsts, kinds, stream);
-  if (code != cudaSuccess && failed != nullptr) *failed = SIZE_MAX;
-  return code;
+  return naming_no_copy(
+      cudaMemcpyBatchAsync(to, from, sizes, count, attributes, firsts, kinds, stream), failed);
 }
 
 CUDA12(cudaMemcpyBatchAsync_ptsz)
 (void** to, void** from, std::size_t* sizes, std::size_t count, cudaMemcpyAttributes* attributes,
  std::size_t* firsts, std::size_t kinds, std::size_t* failed, cudaStream_t stream) {
-  const cudaError_t code =
-      cudaMemcpyBatchAsync_ptsz(to, from, sizes, count, attributes, firsts, kinds, stream);
-  if (code != cudaSuccess && failed != nullptr) *failed = SIZE_MAX;
-  return code;
+  return naming_no_copy(
+      cudaMemcpyBatchAsync_ptsz(to, from, sizes, count, attributes, firsts, kinds, stream), failed);
 }
 
 CUDA12(cudaPointerGetAttributes)(void* attributes, const void* pointer) {

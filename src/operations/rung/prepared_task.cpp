@@ -24,17 +24,9 @@ void require_place(const Task& task, const void* data, const char* what) {
 }
 
 void require_places(const Task& task, std::span<const ConstArrayView> inputs, const void* output) {
-  require_memory(task, inputs, output);
   require_place(task, output, "the result");
-  const DeviceAddress to = address_in_memory(output), end = to + task.output_bytes();
-  for (const ConstArrayView& input : inputs) {
-    require_place(task, input.data, "an input");
-    const DeviceAddress from = address_in_memory(input.data);
-    if (from < end && to < from + input.bytes()) {
-      throw usage_error("{}: the result shares memory with an input; give it memory of its own",
-                        task.operation);
-    }
-  }
+  for (const ConstArrayView& input : inputs) require_place(task, input.data, "an input");
+  require_own_result(task, inputs, output);
 }
 
 }  // namespace

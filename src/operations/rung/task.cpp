@@ -21,12 +21,27 @@ RunReport run_on_cpu(const Task& task, void* output) {
           .compute_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count()};
 }
 
+// Where an input or the output has elements and a null pointer.
+void require_memory(const Task& task, std::span<const ConstArrayView> inputs, const void* output) {
+  const auto require = [&](const char* what, const void* data, std::size_t bytes) {
+    if (data != nullptr || bytes == 0) return;
+    throw usage_error("{}: {} has {} bytes and no memory (a null pointer)", task.operation, what,
+                      bytes);
+  };
+  for (const ConstArrayView& input : inputs) require("an input", input.data, input.bytes());
+  require("the result", output, task.output_bytes());
+}
+
+bool shares_memory(const Task& task, const ConstArrayView& input, const void* output) {
+  const auto from = reinterpret_cast<std::uintptr_t>(input.data),
+             to = reinterpret_cast<std::uintptr_t>(output);
+  return from < to + task.output_bytes() && to < from + input.bytes();
+}
+
 // An operation that works element by element may write over its input, but not beside it.
 void require_whole_or_none(const Task& task, const void* output) {
-  const auto to = reinterpret_cast<std::uintptr_t>(output);
   for (const ConstArrayView& input : task.inputs) {
-    const auto from = reinterpret_cast<std::uintptr_t>(input.data);
-    if (from == to || from >= to + task.output_bytes() || to >= from + input.bytes()) continue;
+    if (input.data == output || !shares_memory(task, input, output)) continue;
     throw usage_error(
         "{}: the result shares a part of an input's memory; let it begin where the input does, or "
         "give it memory of its own",
@@ -61,26 +76,18 @@ ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name) {
   return {matrix.type, static_cast<std::size_t>(matrix.rows * matrix.columns), matrix.data};
 }
 
-void require_memory(const Task& task, std::span<const ConstArrayView> inputs, const void* output) {
-  const auto require = [&](const char* what, const void* data, std::size_t bytes) {
-    if (data != nullptr || bytes == 0) return;
-    throw usage_error("{}: {} has {} bytes and no memory (a null pointer)", task.operation, what,
-                      bytes);
-  };
-  for (const ConstArrayView& input : inputs) require("an input", input.data, input.bytes());
-  require("the result", output, task.output_bytes());
+void require_own_result(const Task& task, std::span<const ConstArrayView> inputs,
+                        const void* output) {
+  require_memory(task, inputs, output);
+  for (const ConstArrayView& input : inputs) {
+    if (!shares_memory(task, input, output)) continue;
+    throw usage_error("{}: the result shares memory with an input; give it memory of its own",
+                      task.operation);
+  }
 }
 
 Task with_own_result(Task task, const void* output) {
-  require_memory(task, task.inputs, output);
-  const auto to = reinterpret_cast<std::uintptr_t>(output);
-  for (const ConstArrayView& input : task.inputs) {
-    const auto from = reinterpret_cast<std::uintptr_t>(input.data);
-    if (from < to + task.output_bytes() && to < from + input.bytes()) {
-      throw usage_error("{}: the result shares memory with an input; give it memory of its own",
-                        task.operation);
-    }
-  }
+  require_own_result(task, task.inputs, output);
   return task;
 }
 

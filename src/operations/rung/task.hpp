@@ -60,8 +60,9 @@ device::PeerCall peer_call(const ConstArrayView& input);
 /// The elements of a matrix as a list. Throws Error(usage) unless it is dense.
 ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name);
 
-/// Throws Error(usage) where an input or the output has elements and a null pointer.
-void require_memory(const Task& task, std::span<const ConstArrayView> inputs, const void* output);
+/// Throws Error(usage) for an `output` that shares memory with one of `inputs`, or is null.
+void require_own_result(const Task& task, std::span<const ConstArrayView> inputs,
+                        const void* output);
 
 /// The task of an operation that reads other elements than the one it writes. Throws Error(usage)
 /// for an `output` that shares memory with an input.
