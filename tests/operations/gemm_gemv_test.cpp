@@ -67,16 +67,15 @@ TEST_F(GemmGemv, EpilogueStridesAndBatch) {
   EXPECT_EQ(defects_of(problem, 5), "");
 }
 
-TEST_F(GemmGemv, SeveralRowsInABlock) {
-  // Few SMs, so that a small problem fills them; the last block has rows that are not there.
-  const GemmProblem problem = column(4230, 20, Precision::fp32);
-  EXPECT_EQ(gemv_rows(*as_gemv(problem), 1, h200()), 4);
-  EXPECT_EQ(gemv_rows(*as_gemv(column(2200, 20, Precision::fp32)), 1, h200()), 2);
-  EXPECT_EQ(gemv_rows(*as_gemv(column(100, 20, Precision::fp32)), 1, h200()), 1);
-  EXPECT_EQ(gemv_rows(*as_gemv(column(8192, 8192, Precision::bf16)), 1, h200()), 1) << "16 KiB";
-  EXPECT_EQ(gemv_rows(*as_gemv(column(8192, 4096, Precision::bf16)), 1, h200()), 2);
-  ASSERT_GT(gemv_rows(*as_gemv(problem), 1, emulated_->properties()), 1);
-  EXPECT_EQ(defects_of(problem, 6), "");
+TEST_F(GemmGemv, RowsOfOneTwoFourAndEightWarps) {
+  // The last block has rows that are not there.
+  const std::pair<std::int64_t, int> cases[] = {{100, 1},  {128, 1},   {200, 2},  {300, 4},
+                                                {1200, 4}, {12287, 4}, {12288, 8}};
+  for (const auto& [length, warps] : cases) {
+    const GemmProblem problem = column(21, length, Precision::fp32);
+    EXPECT_EQ(gemv_warps(*as_gemv(problem)), warps) << length;
+    EXPECT_EQ(defects_of(problem, 6), "") << length;
+  }
 }
 
 TEST(Gemv, LoadsAreAsWideAsEveryRowAllows) {
@@ -120,8 +119,7 @@ TEST(Gemv, CompilesWithoutWarningsAndSpillsNothing) {
       GemmProblem problem = column(8192, 8192, precision);
       problem.beta = 1.0;
       problem.activation = Activation::gelu;
-      const KernelRequest request =
-          gemv_request(problem, device, gemv_vector(*as_gemv(problem), 1, 16));
+      const KernelRequest request = gemv_request(problem, gemv_vector(*as_gemv(problem), 1, 16));
       const compile::Program program = compiled(request, device);
       EXPECT_THAT(program.log,
                   HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));

@@ -11,15 +11,15 @@
 namespace tilescope::operations {
 namespace {
 
-constexpr int gemv_threads = 256;  // as in the kernel
+constexpr int gemv_threads = 256, warp_threads = 32;  // as in the kernel
+constexpr int most_warps = gemv_threads / warp_threads;
 constexpr std::uint64_t widest_load = 16;
 
 class GemvRun final : public GemmRun {
  public:
   GemvRun(Device& device, const GemmProblem& problem)
       : device_(device), problem_(problem), vector_(*as_gemv(problem)) {
-    const int rows = gemv_rows(vector_, problem.batch, device.properties());
-    launch_ = flat_launch(groups_of(vector_.rows, rows), gemv_threads);
+    launch_ = flat_launch(groups_of(vector_.rows, most_warps / gemv_warps(vector_)), gemv_threads);
     launch_.grid.y = static_cast<std::uint32_t>(problem.batch);
     launch_.overlaps_previous = true;
     kernel(widest_load);
@@ -43,7 +43,7 @@ class GemvRun final : public GemmRun {
     const int width = gemv_vector(vector_, problem_.batch, alignment);
     auto known = kernels_.find(width);
     if (known == kernels_.end()) {
-      const KernelRequest request = gemv_request(problem_, device_.properties(), width);
+      const KernelRequest request = gemv_request(problem_, width);
       known = kernels_.emplace(width, device_.load(request)).first;
     }
     return known->second;
@@ -95,22 +95,22 @@ int gemv_vector(const GemvProblem& problem, std::int64_t batch, std::uint64_t al
   return static_cast<int>(width / element);
 }
 
-int gemv_rows(const GemvProblem& problem, std::int64_t batch, const DeviceProperties& device) {
-  // A block reads 16 KiB, so that all its loads are in flight at once, but there should be several
-  // blocks for each SM.
-  constexpr std::int64_t blocks_per_sm = 8, bytes_of_block = 16 << 10U;
+int gemv_warps(const GemvProblem& problem) {
+  // On an H200 four were fastest for rows of 4 to 28 KiB, four and eight for 56 KiB
+  // (docs/results/products_random_h200.md); in shorter ones each lane has a load. The number of
+  // rows decides nothing, so that some rows have the sums of all.
+  constexpr int usual = 4;
+  constexpr auto load_bytes = static_cast<std::int64_t>(warp_threads * widest_load);
+  constexpr std::int64_t long_bytes = 48 << 10U;
   const std::int64_t row_bytes =
       problem.length * static_cast<std::int64_t>(size_of(problem.matrix.type));
-  for (const int rows : {4, 2}) {
-    if (rows * row_bytes <= bytes_of_block &&
-        problem.rows * batch >= rows * blocks_per_sm * device.sm_count) {
-      return rows;
-    }
-  }
-  return 1;
+  if (row_bytes >= long_bytes) return most_warps;
+  int warps = 1;
+  while (warps < usual && row_bytes > warps * load_bytes) warps *= 2;
+  return warps;
 }
 
-KernelRequest gemv_request(const GemmProblem& problem, const DeviceProperties& device, int vector) {
+KernelRequest gemv_request(const GemmProblem& problem, int vector) {
   const GemvProblem v = *as_gemv(problem);
   KernelRequest request = embedded_request("gemm/gemv.cu");
   request.kernel = "gemv";
@@ -119,7 +119,7 @@ KernelRequest gemv_request(const GemmProblem& problem, const DeviceProperties& d
   request.defines.emplace_back("OPERAND", operand_kind(problem.precision));
   request.defines.push_back(define("VECTOR", vector));
   request.defines.push_back(define("X_VECTOR", std::int64_t{v.x_step == 1}));
-  request.defines.push_back(define("ROWS", gemv_rows(v, problem.batch, device)));
+  request.defines.push_back(define("WARPS", std::int64_t{gemv_warps(v)}));
   request.defines.push_back(define("OF_COLUMN", std::int64_t{v.of_column}));
   return request;
 }

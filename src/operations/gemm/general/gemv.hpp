@@ -24,11 +24,11 @@ std::optional<GemvProblem> as_gemv(const GemmProblem& problem);
 /// `alignment` bytes: as many as 16 bytes hold where the rows' distance allows it.
 int gemv_vector(const GemvProblem& problem, std::int64_t batch, std::uint64_t alignment);
 
-/// Rows of one block.
-int gemv_rows(const GemvProblem& problem, std::int64_t batch, const DeviceProperties& device);
+/// Warps that share a row: 1, 2, 4 or 8.
+int gemv_warps(const GemvProblem& problem);
 
 /// The compilation for a problem that as_gemv() takes.
-KernelRequest gemv_request(const GemmProblem& problem, const DeviceProperties& device, int vector);
+KernelRequest gemv_request(const GemmProblem& problem, int vector);
 
 std::optional<std::string> gemv_refusal(const GemmProblem& problem, const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_gemv(Device& device, const GemmProblem& problem);
