@@ -12,15 +12,15 @@
 // zeros. Offsets are 64-bit: the matrices may have more than 2^31 elements.
 //
 // Where C has few tiles, an SM has few warps, and these wait at every barrier. Then SLICES groups of
-// warps have a share of each stage's steps each, and add up their sums at the end.
+// warps have a share of each stage's steps each, and add up their sums at the end, each a share.
 //
 // Constants: A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; A_BY_CHUNKS,
 // B_BY_CHUNKS: whether its rows begin and end at multiples of 16 bytes; C_TYPE, READS_C, BIAS,
 // ACTIVATION (epilogue.cuh); C_PAIRS: whether rows of C begin and end at multiples of two elements;
 // BM x BN: the tile of C of a block, WM x WN of a warp; DEPTH: steps of k
-// in a stage; STAGES; SLICES (1 or 2); BLOCKS_PER_SM; SPLIT: whether blocks share k, and write sums
-// of their parts; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8 and
-// 4.
+// in a stage; STAGES; SLICES (1, 2 or 4); BLOCKS_PER_SM; SPLIT: whether blocks share k, and write
+// sums of their parts; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8
+// and 4.
 // Launch: 32 * (BM / WM) * (BN / WN) * SLICES threads, one block per tile of C, the matrices of the
 //         batch one after the other, in x, the parts of k in y; the bytes of STAGES stages.
 #include "fp64_fragments.cuh"
@@ -37,9 +37,12 @@ constexpr int stage_bytes = tile_bytes<BM> + tile_bytes<BN>;
 constexpr int down = WM / 16, across = WN / 16;  // fragments of a warp
 constexpr int inner_stages = DEPTH / inner_steps / SLICES;  // of a warp
 constexpr int refills = inner_stages * down - 1;  // pieces in which a stage is copied
-static_assert(WN == 32, "a lane stores one column");
 static_assert(down % 2 == 0 && inner_stages % 2 == 0, "buffers alternate");
-static_assert(SLICES == 1 || SLICES == 2, "each slice stores its half of a warp's rows");
+// Slices share what they store of a warp's sums: first its rows of 16, then its columns.
+constexpr int row_parts = SLICES < down ? SLICES : down, column_parts = SLICES / row_parts;
+constexpr int own_down = down / row_parts, own_across = 2 * across / column_parts;
+static_assert(own_down * row_parts == down && own_across * column_parts == 2 * across,
+              "equal shares");
 
 // The sums of a warp: [row][column][e] of 16 x 8, where e / 2 is the half of A's fragment, and
 // column % 2 that of B's.
@@ -119,39 +122,60 @@ struct Warp {
   }
 };
 
-// Leaves each warp of two slices the sum of both, of half of its rows: of those from `down / 2` on in
-// slice 1. `memory` is that of the stages, which nobody reads any more.
-__device__ inline void add_slices(Sums& sums, unsigned char* memory, int slice) {
-  constexpr int half = down / 2, count = half * 2 * across * 2, apart = 32 * warps_of_slice;
-  const int thread = threadIdx.x % apart;
-  double2* const of_slice = reinterpret_cast<double2*>(memory) + thread;
-  const auto place = [&](int owner, int i) { return of_slice + (owner * count + i) * apart; };
+// The share of these that a slice stores.
+using OwnSums = double[own_down][own_across][4];
+
+// Calls `visit` for each pair of neighbours of these: its number, row, column and first element.
+template <typename Visit>
+__device__ inline void each_pair(const Visit& visit) {
 #pragma unroll
-  for (int i = 0; i < count; ++i) {
-    const int row = i / (4 * across), column = i / 2 % (2 * across), e = i % 2 * 2;
-    const double(&low)[4] = sums[row][column], (&high)[4] = sums[row + half][column];
-    *place(slice ^ 1, i) = slice == 0 ? double2{high[e], high[e + 1]} : double2{low[e], low[e + 1]};
+  for (int i = 0; i < own_down * own_across * 2; ++i) {
+    visit(i, i / (2 * own_across), i / 2 % own_across, i % 2 * 2);
+  }
+}
+
+// The sums of all slices, of this warp's share: its own, then the others' in order. `memory` is that
+// of the stages, which nobody reads any more.
+__device__ inline void add_slices(OwnSums& own, const Sums& sums, unsigned char* memory, int slice) {
+  constexpr int count = own_down * own_across * 2, apart = 32 * warps_of_slice;
+  static_assert(SLICES * SLICES * count * apart * 16 <= STAGES * stage_bytes, "they find room");
+  double2* const of_thread = reinterpret_cast<double2*>(memory) + threadIdx.x % apart;
+  const auto place = [&](int owner, int writer, int i) {
+    return of_thread + ((owner * SLICES + writer) * count + i) * apart;
+  };
+#pragma unroll
+  for (int owner = 0; owner < SLICES; ++owner) {
+    each_pair([&](int i, int row, int column, int e) {
+      const double(&of)[4] = sums[owner / column_parts * own_down + row]
+                                 [owner % column_parts * own_across + column];
+      if (owner == slice) {
+        own[row][column][e] = of[e], own[row][column][e + 1] = of[e + 1];
+      } else {
+        *place(owner, slice, i) = double2{of[e], of[e + 1]};
+      }
+    });
   }
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < count; ++i) {
-    const int row = i / (4 * across), column = i / 2 % (2 * across), e = i % 2 * 2;
-    const double2 other = *place(slice, i);
-    double(&low)[4] = sums[row][column];
-    const double(&high)[4] = sums[row + half][column];
-    low[e] = (slice == 0 ? low[e] : high[e]) + other.x;
-    low[e + 1] = (slice == 0 ? low[e + 1] : high[e + 1]) + other.y;
+  for (int other = 1; other < SLICES; ++other) {
+    const int writer = other <= slice ? other - 1 : other;
+    each_pair([&](int i, int row, int column, int e) {
+      const double2 part = *place(slice, writer, i);
+      own[row][column][e] += part.x, own[row][column][e + 1] += part.y;
+    });
   }
-  __syncthreads();  // all have read these sums
 }
 
-// A row of 32 doubles takes all lanes.
-using Store = WarpStore<double, WN, 1, READS_C && !SPLIT>;
+using Store = WarpStore<double, 8 * own_across, 1, READS_C && !SPLIT>;
 // The row of C, of 16, that lies in row r of the store.
 __device__ inline int row_of(int r) { return a_along_k ? r : r % 8 * 2 + r / 8; }
 // The sums of a part of k always do.
 constexpr bool stores_pairs = C_PAIRS || SPLIT;
-using Pairs = FragmentStore<double, 2 * across, READS_C && !SPLIT>;
+using Pairs = FragmentStore<double, own_across, READS_C && !SPLIT>;
+// A thread's registers for its sums, what is added to its share of them, and the rest.
+constexpr int registers = 2 * down * 2 * across * 4 + 2 * own_down * own_across * 4 + 48;
+constexpr bool reads_ahead =
+    stores_pairs && !SPLIT && registers <= 65536 / (threads * BLOCKS_PER_SM) && registers <= 255;
 static_assert(stores_pairs || STAGES * stage_bytes >= threads / 32 * static_cast<int>(sizeof(Store)),
               "the sums of 16 rows of each warp find room");
 
@@ -236,25 +260,38 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     });
   }
 
+  C += unit.batch * c_stride;
+  const int first_row = row + warp_row + slice / column_parts * own_down * 16;
+  const int first_column = column + warp_column + slice % column_parts * own_across * 8;
+  const auto rows_from = [&](int i) {
+    return [first = first_row + 16 * i](int r) { return first + row_of(r); };
+  };
+  typename Pairs::Added added[own_down];
+  const auto read_c = [&](int i) {
+    Pairs::read(added[i], rows_from(i), first_column, C, c_leading, m, n, bias);
+  };
+#pragma unroll
+  for (int i = 0; reads_ahead && i < own_down; ++i) read_c(i);
+
   // Kernels without parts use all 255 registers, and would spill for this instruction.
   if (SPLIT) let_next_grid_begin();
   wait_for_copies<0>();
   __syncthreads();  // all have read the stages
-  if (SLICES > 1) add_slices(products.sums, memory, slice);
+  OwnSums own;
+  add_slices(own, products.sums, memory, slice);
+  if (SLICES > 1 && !stores_pairs) __syncthreads();  // all have read these sums
   Store& store = reinterpret_cast<Store*>(memory)[threadIdx.x / 32];
-  const int first_column = column + warp_column;
-  C += unit.batch * c_stride;
   partial += (static_cast<long long>(unit.batch) * gridDim.y + blockIdx.y) * m * partial_pitch;
 #pragma unroll
-  for (int i = 0; i < down / SLICES; ++i) {
-    const int first_row = row + warp_row + 16 * (i + slice * (down / SLICES));
-    const auto row_at = [&](int r) { return first_row + row_of(r); };
+  for (int i = 0; i < own_down; ++i) {
+    const auto row_at = rows_from(i);
     if (SPLIT) {
-      Pairs::to_partial(products.sums[i], row_at, first_column, partial, partial_pitch, m, n);
+      Pairs::to_partial(own[i], row_at, first_column, partial, partial_pitch, m, n);
     } else if (stores_pairs) {
-      Pairs::to_c(products.sums[i], row_at, first_column, C, c_leading, m, n, bias, alpha, beta);
+      if (!reads_ahead) read_c(i);
+      Pairs::to_c(own[i], added[i], row_at, first_column, C, c_leading, m, n, alpha, beta);
     } else {
-      store.put(products.sums[i]);
+      store.put(own[i]);
       store.to_c(row_at, first_column, C, c_leading, m, n, bias, alpha, beta);
     }
   }
