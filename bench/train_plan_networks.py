@@ -21,7 +21,7 @@ Four networks of 16 units, from four random beginnings, are averaged, which is o
 shall go on taking what today's library expects, so that products of another kind can be learned beside
 those that are known.
 --fixed: a variant whose network is not trained: its plans are expected to take what the library
-expects.
+expects. So are those of variants that have no network.
 --check: trains on four fifths of the products and prints what the choice loses on the others, five
 times, beside that of the models alone; writes no network.
 """
@@ -77,7 +77,7 @@ class Plans:
                 sys.exit(f"{path}: {row['precision']}: the products before are in {self.precision}")
             self.precision = precision
             for plan in plans:
-                if plan["variant"] in self.fixed:
+                if plan["variant"] in self.fixed or plan["variant"] not in NETWORKS_OF[precision]:
                     self.expected.append(np.log(plan["cycles"]))
                 else:
                     self.rows.setdefault(plan["variant"], []).append(len(self.products))

@@ -1,4 +1,4 @@
-// fp32 products of few steps of k, or of rows that begin anywhere: many small blocks.
+// Products of few steps of k, or of rows that begin anywhere, by FFMAs: many small blocks.
 //
 // Idea:    where k is short, a product is the time until the first operands arrive and the time
 //          until the last sums are stored. A block here has little to begin: no barriers, no
@@ -10,20 +10,22 @@
 //
 // A: m x k, B: k x n, C: m x n. In shared memory both operands lie step after step of k. An operand
 // that lies so in global memory is copied as it is, in words or in chunks of four; one that lies
-// along k is turned on its way, word by word.
+// along k is turned on its way, word by word. Elements of 16 bits are widened on their way.
 //
-// Constants: A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; A_QUADS, B_QUADS:
+// Constants: ELEMENT, the type of A and B; OPERAND (element.cuh): float32 elements as_tf32 are cut, as
+// tensor cores cut them; C_TYPE; A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; A_QUADS, B_QUADS:
 // whether its rows begin and end at multiples of 16 bytes; RM x RN sums of a thread, 4 or 8 each;
 // WARPS_DOWN x WARPS_ACROSS warps, of 4 x 8 lanes, for the tile; SLICES parts of each stage's steps
 // that warps of their own multiply; STAGES of DEPTH steps; BLOCKS_PER_SM; C_QUADS: whether rows of
-// C begin and end at multiples of 16 bytes; READS_C, BIAS, ACTIVATION (epilogue.cuh).
+// C begin and end at multiples of 16 bytes; READS_C, BIAS, ACTIVATION (epilogue.cuh); SPLIT: whether
+// blocks share k, and write sums of their parts to `partial`, to which nothing is added then.
 // Launch: 32 * WARPS_DOWN * WARPS_ACROSS * SLICES threads for each tile of C; columns of tiles
-// first, then rows, then the batch; bytes as shared_bytes in the host's plan.
-#include "async_copy.cuh"
+// first, then rows, then the batch; parts of k in y; bytes as shared_bytes in the host's plan.
 #include "epilogue.cuh"
 #include "grid_order.cuh"
 #include "prefetch.cuh"
 #include "shared_words.cuh"
+#include "short_k_panel.cuh"
 
 constexpr int lanes_down = 4, lanes_across = 8;
 constexpr int warp_m = lanes_down * RM, warp_n = lanes_across * RN;
@@ -34,71 +36,14 @@ constexpr int depth = DEPTH;
 constexpr int steps_of_slice = depth / SLICES;
 static_assert(RM % 4 == 0 && RN % 4 == 0, "four sums at a time");
 static_assert(steps_of_slice % 4 == 0, "slices of whole groups of steps");
+// Copies are spread over the products of a stage: all at once they keep each other waiting, and the
+// loads behind them. Threads with few sums have few products to spread them over.
+constexpr int steps_of_piece = RM * RN == 64 ? 4 : steps_of_slice;
 
-// Copies `width` elements along m or n of an operand, `depth` steps of k, to shared memory.
-// `along_k`: whether k is the index that runs fastest in global memory.
-template <int width, bool along_k, bool quads>
-struct Panel {
-  // Lanes of a warp copy to different banks: eight steps of k beside each other are a pitch of four
-  // banks apart.
-  static constexpr int steps_beside = 8;
-  static constexpr int pitch = along_k ? width + 4 : width;
-  static constexpr int at_once = quads && !along_k ? 4 : 1;
-  // Copies in a row: along the memory order, or of `steps_beside` steps of every element.
-  static constexpr int in_row = along_k ? steps_beside * width : width / at_once;
-  static constexpr int copies = width * depth / at_once;
-  static constexpr int of_thread = (copies + threads - 1) / threads;
-  static constexpr bool has_idle_threads = copies < threads;
-  static_assert(has_idle_threads || copies % threads == 0, "threads share copies evenly");
-  static_assert(threads % in_row == 0 || in_row % threads == 0, "and rows");
-  static constexpr int bytes = 4 * pitch * depth;
-
-  // Where copy i of this thread is in its row of copies, and which row that is.
-  __device__ static int place(int i) {
-    return threadIdx.x % in_row + (in_row > threads ? i * threads % in_row : 0);
-  }
-  __device__ static int row(int i) {
-    return in_row > threads ? i * threads / in_row : threadIdx.x / in_row + i * (threads / in_row);
-  }
-  // Its element along m or n, and its step of k.
-  __device__ static int element(int i) {
-    return along_k ? place(i) / steps_beside : place(i) * at_once;
-  }
-  __device__ static int step(int i) {
-    return along_k ? row(i) * steps_beside + place(i) % steps_beside : row(i);
-  }
-
-  const float* from;  // of the next stage
-  int leading;        // elements between rows of memory
-  int inside;         // elements of the operand along m or n from the tile's first on
-  unsigned to;        // of stage 0
-
-  // `start`: the tile's first element along m or n, of `count`.
-  __device__ Panel(const float* matrix, long long leading, int start, int count, unsigned to)
-      : from(matrix + (along_k ? start * leading : start)),
-        leading(static_cast<int>(leading)),
-        inside(count - start),
-        to(to) {}
-
-  // The next `depth` steps, of which `steps` exist; zeros for the others.
-  __device__ void copy(int stage, int stage_bytes, int steps) {
-    if (has_idle_threads && threadIdx.x >= copies) return;
-    const unsigned stage_at = to + stage * stage_bytes;
-    int apart = leading;
-    asm volatile("" : "+r"(apart));  // else the compiler keeps each copy's offset
-#pragma unroll
-    for (int i = 0; i < of_thread; ++i) {
-      const int x = element(i), k = step(i);
-      const long long rows = along_k ? x : k;
-      const float* const at = from + rows * apart + (along_k ? k : x);
-      copy_async<4 * at_once>(stage_at + 4 * (k * pitch + x), at, x < inside && k < steps);
-    }
-    from += along_k ? depth : static_cast<long long>(leading) * depth;
-  }
-};
-
-using PanelA = Panel<tile_m, !A_BY_COLUMNS, A_QUADS>;
-using PanelB = Panel<tile_n, B_BY_COLUMNS, B_QUADS>;
+using PanelA = Panel<tile_m, !A_BY_COLUMNS, A_QUADS, threads>;
+using PanelB = Panel<tile_n, B_BY_COLUMNS, B_QUADS, threads>;
+constexpr bool is_async = PanelA::is_async;
+static_assert(is_async || STAGES == 2, "one is written while the other is read");
 constexpr int stage_bytes = PanelA::bytes + PanelB::bytes;
 
 // Rows and columns of a thread come in groups of four: the first of a group.
@@ -110,43 +55,72 @@ template <int count, int apart>
 __device__ inline void read_groups(float (&to)[count], unsigned from) {
 #pragma unroll
   for (int i = 0; i < count; i += 4) load_words<4>(&to[i], from + i * apart);
+  if (OPERAND == as_tf32) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) to[i] = __uint_as_float(__float_as_uint(to[i]) & 0xFFFFE000U);
+  }
 }
 
 extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
-    const float* A, const float* B, float* C, const float* bias, int m, int n, int k,
+    const ELEMENT* A, const ELEMENT* B, C_TYPE* C, const float* bias, int m, int n, int k,
     long long a_leading, long long b_leading, long long c_leading, long long a_stride,
-    long long b_stride, long long c_stride, float alpha, float beta) {
+    long long b_stride, long long c_stride, float alpha, float beta, float* partial,
+    long long partial_pitch, int k_of_part) {
   extern __shared__ __align__(16) float memory[];
   const int tiles_across = (n + tile_n - 1) / tile_n, tiles_down = (m + tile_m - 1) / tile_m;
   const int tile = blockIdx.x % (tiles_across * tiles_down);
   const long long matrix = blockIdx.x / (tiles_across * tiles_down);
   const int row = tile / tiles_across * tile_m, column = tile % tiles_across * tile_n;
 
+  if (SPLIT) {
+    const int first_k = blockIdx.y * k_of_part;
+    A += A_BY_COLUMNS ? first_k * a_leading : first_k;
+    B += B_BY_COLUMNS ? first_k : first_k * b_leading;
+    C = reinterpret_cast<C_TYPE*>(partial);
+    c_leading = partial_pitch;
+    c_stride = m * partial_pitch;
+    k = min(k - first_k, k_of_part);
+  }
   PanelA a_panel(A + matrix * a_stride, a_leading, row, m, shared_address(memory));
   PanelB b_panel(B + matrix * b_stride, b_leading, column, n,
                  shared_address(memory) + PanelA::bytes);
   int copied = 0;  // steps of k
-  const auto copy_stage = [&](int stage) {
-    if (copied < k) {
-      a_panel.copy(stage, stage_bytes, k - copied);
-      b_panel.copy(stage, stage_bytes, k - copied);
+  // Piece `piece` of `pieces` of the copies of a stage.
+  const auto copy_piece = [&](int stage, int piece, int pieces) {
+    const auto share = [&](int all, int of) { return all * of / pieces; };
+    if constexpr (is_async) {
+      a_panel.copy(stage * stage_bytes, k - copied, share(PanelA::of_thread, piece),
+                   share(PanelA::of_thread, piece + 1));
+      b_panel.copy(stage * stage_bytes, k - copied, share(PanelB::of_thread, piece),
+                   share(PanelB::of_thread, piece + 1));
+    } else if (piece == 0) {
+      a_panel.load(k - copied);
+      b_panel.load(k - copied);
     }
+  };
+  const auto close_stage = [&] {
+    if (is_async) commit_copies();
+    a_panel.advance();
+    b_panel.advance();
     copied += depth;
-    commit_copies();
   };
   await_previous_grid();
 #pragma unroll
-  for (int stage = 0; stage < STAGES - 1; ++stage) copy_stage(stage);
+  for (int stage = 0; stage < STAGES - 1; ++stage) {
+    if (copied < k) copy_piece(stage, 0, 1);
+    close_stage();
+  }
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int slice = warp / warps_of_slice, warp_of_slice = warp % warps_of_slice;
   const int warp_row = warp_of_slice / WARPS_ACROSS * warp_m;
   const int warp_column = warp_of_slice % WARPS_ACROSS * warp_n;
   const int lane_row = lane / lanes_across, lane_column = lane % lanes_across;
-  C += matrix * c_stride + row * c_leading + column;
+  C += (SPLIT ? matrix * gridDim.y + blockIdx.y : matrix) * c_stride + row * c_leading + column;
   if (READS_C) {
-    prefetch_rows<tile_m, 4 * tile_n, threads>(C, 4 * c_leading, m - row, 4 * (n - column),
-                                               threadIdx.x);
+    constexpr int element = sizeof(C_TYPE);
+    prefetch_rows<tile_m, element * tile_n, threads>(C, element * c_leading, m - row,
+                                                     element * (n - column), threadIdx.x);
   }
 
   const unsigned a_start = shared_address(memory) +
@@ -158,9 +132,15 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   int stage = 0;
 #pragma unroll 1
   for (int done = 0; done < k; done += depth) {
-    wait_for_copies<STAGES - 2>();
+    if constexpr (is_async) {
+      wait_for_copies<STAGES - 2>();
+    } else {
+      a_panel.store(stage * stage_bytes);
+      b_panel.store(stage * stage_bytes);
+    }
     __syncthreads();  // all threads' copies are there, and all have read the stage before
-    copy_stage(stage == 0 ? STAGES - 1 : stage - 1);
+    const int free_stage = stage == 0 ? STAGES - 1 : stage - 1;
+    const bool refills = copied < k;
     const unsigned a_at = a_start + stage * stage_bytes, b_at = b_start + stage * stage_bytes;
     float a[2][RM], b[2][RN];
     const auto read_step = [&](int step, int into) {
@@ -181,9 +161,13 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
 #pragma unroll
       for (int step = 0; step < steps_of_slice; ++step) {
         if (step + 1 < steps_of_slice) read_step(step + 1, (step + 1) % 2);
+        if (refills && step % steps_of_piece == 0) {
+          copy_piece(free_stage, step / steps_of_piece, steps_of_slice / steps_of_piece);
+        }
         multiply_step(step % 2);
       }
     } else {
+      if (refills) copy_piece(free_stage, 0, 1);
       constexpr int group = 4;
 #pragma unroll 1
       for (int first = 0; first < left; first += group) {
@@ -195,53 +179,73 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
         }
       }
     }
+    close_stage();
     stage = stage == STAGES - 1 ? 0 : stage + 1;
   }
 
   let_next_grid_begin();
   const int rows_left = m - row - warp_row, columns_left = n - column - warp_column;
   C += warp_row * c_leading + warp_column;
-  const auto result = [&](float of, float before, int at_row, int at_column) {
-    return epilogue<ACTIVATION>(
-        of, alpha, beta, before,
-        bias_at<BIAS>(bias, row + warp_row + at_row, column + warp_column + at_column));
+  if (BIAS == bias_of_row) bias += row + warp_row;
+  if (BIAS == bias_of_column) bias += column + warp_column;
+  const int apart = static_cast<int>(sizeof(C_TYPE)) * static_cast<int>(c_leading);  // bytes
+  const auto rows_on = [&](C_TYPE* from, int rows) {
+    return reinterpret_cast<C_TYPE*>(reinterpret_cast<char*>(from) +
+                                     static_cast<long long>(rows) * apart);
+  };
+  const auto result = [&](float of, float before, float of_bias) {
+    if (SPLIT) return of;
+    const float added = READS_C ? multiply_add(beta, before, of_bias) : of_bias;
+    return activated<ACTIVATION>(multiply_add(alpha, of, added));
   };
   // An activation that takes many instructions is not written out for every element of a thread.
   constexpr bool is_long = ACTIVATION == gelu;
   if constexpr (C_QUADS && SLICES == 1 && !is_long) {
+    const int own_row = 4 * lane_row, own_column = 4 * lane_column;
+    C_TYPE* const own = C + own_row * c_leading + own_column;
+    float of_column[RN] = {};
+    int there[RN / 4];  // rows of C from the lane's first on, of each group of columns
+#pragma unroll
+    for (int j = 0; j < RN; j += 4) {
+      const bool exists = own_column + group_column(j) < columns_left;
+      there[j / 4] = exists ? rows_left - own_row : 0;
+#pragma unroll
+      for (int e = 0; BIAS == bias_of_column && e < 4; ++e) {
+        if (exists) of_column[j + e] = bias[own_column + group_column(j) + e];
+      }
+    }
     // Elements of C are read before the first one of them is written, since a read behind a write
     // waits for it.
     constexpr int lot = 4;
 #pragma unroll
     for (int first = 0; first < RM; first += lot) {
-      const int first_row = 4 * lane_row + group_row(first);
-      float before[lot][RN] = {};
+      float before[lot][RN] = {}, of_row[lot] = {};
 #pragma unroll
-      for (int i = 0; READS_C && i < lot; ++i) {
+      for (int i = 0; i < lot; ++i) {
+        const int at_row = group_row(first) + i;
+        if (BIAS == bias_of_row && own_row + at_row < rows_left) of_row[i] = bias[own_row + at_row];
 #pragma unroll
-        for (int j = 0; j < RN; j += 4) {
-          const int at = 4 * lane_column + group_column(j);
-          if (first_row + i >= rows_left || at >= columns_left) continue;
+        for (int j = 0; READS_C && j < RN; j += 4) {
+          if (at_row >= there[j / 4]) continue;
           const float4 old =
-              *reinterpret_cast<const float4*>(C + (first_row + i) * c_leading + at);
+              *reinterpret_cast<const float4*>(rows_on(own, at_row) + group_column(j));
           before[i][j] = old.x, before[i][j + 1] = old.y;
           before[i][j + 2] = old.z, before[i][j + 3] = old.w;
         }
       }
 #pragma unroll
       for (int i = 0; i < lot; ++i) {
-        const int at_row = first_row + i;
-        const float* const of = sum[first + i];
+        const int at_row = group_row(first) + i;
+        const auto at = [&](int j) {
+          const float of_bias = BIAS == bias_of_row ? of_row[i] : of_column[j];
+          return result(sum[first + i][j], before[i][j], of_bias);
+        };
 #pragma unroll
         for (int j = 0; j < RN; j += 4) {
-          const int at = 4 * lane_column + group_column(j);
-          if (at_row >= rows_left || at >= columns_left) continue;
-          const float4 four = {result(of[j], before[i][j], at_row, at),
-                               result(of[j + 1], before[i][j + 1], at_row, at + 1),
-                               result(of[j + 2], before[i][j + 2], at_row, at + 2),
-                               result(of[j + 3], before[i][j + 3], at_row, at + 3)};
+          if (at_row >= there[j / 4]) continue;
           // The compiler would store some of them word by word.
-          __stwb(reinterpret_cast<float4*>(C + at_row * c_leading + at), four);
+          __stwb(reinterpret_cast<float4*>(rows_on(own, at_row) + group_column(j)),
+                 float4{at(j), at(j + 1), at(j + 2), at(j + 3)});
         }
       }
     }
@@ -252,7 +256,6 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     constexpr int rows = rows_at_once * lanes_down, rows_of_slice = rows / SLICES;
     constexpr int across = warp_n / 32;
     float* const mine = memory + warp * rows * warp_n;
-    const float* const first_slice = memory + warp_of_slice * rows * warp_n;
     const auto synchronise = [] {
       if constexpr (SLICES == 1) {
         __syncwarp();
@@ -260,14 +263,26 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
         __syncthreads();
       }
     };
+    // Row r of a warp's as they are exchanged: r's bits in another order.
+    const auto row_at = [](int r) {
+      const int i = r / lanes_down;
+      return group_row(i) + 4 * (r % lanes_down) + i % 4;
+    };
+    const int own_row = row_at(slice * rows_of_slice);
+    C_TYPE* const own = C + own_row * c_leading + lane;
+    const float* const of_parts =
+        memory + warp_of_slice * rows * warp_n + slice * rows_of_slice * warp_n + lane;
+    float of_column[across] = {};
+    int there[across];  // rows of C from the lane's first on, of each of its columns
+#pragma unroll
+    for (int x = 0; x < across; ++x) {
+      const bool exists = 32 * x + lane < columns_left;
+      there[x] = exists ? rows_left - own_row : 0;
+      if (BIAS == bias_of_column && exists) of_column[x] = bias[32 * x + lane];
+    }
     __syncthreads();  // all have read the last stage
 #pragma unroll
     for (int first = 0; first < RM; first += rows_at_once) {
-      // Row r of those that are exchanged.
-      const auto row_at = [&](int r) {
-        const int i = first + r / lanes_down;
-        return group_row(i) + 4 * (r % lanes_down) + i % 4;
-      };
       synchronise();
 #pragma unroll
       for (int i = 0; i < rows_at_once; ++i) {
@@ -279,34 +294,35 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
                                                                                   of[2], of[3]};
         }
       }
-      float before[rows_of_slice][across] = {};
-      const auto read_c = [&](int r) {
-        const int at_row = row_at(slice * rows_of_slice + r);
+      constexpr int kept = is_long ? 1 : rows_of_slice;
+      float before[kept][across] = {}, of_row[kept] = {};
+      // What is added to row r, into place `to` of those that are kept.
+      const auto read_row = [&](int r, int to) {
+        const int at_row = row_at(first * lanes_down + r);
+        if (BIAS == bias_of_row && own_row + at_row < rows_left) of_row[to] = bias[own_row + at_row];
 #pragma unroll
-        for (int x = 0; x < across; ++x) {
-          const int at = 32 * x + lane;
-          if (at_row < rows_left && at < columns_left) {
-            before[is_long ? 0 : r][x] = C[at_row * c_leading + at];
+        for (int x = 0; READS_C && x < across; ++x) {
+          if (at_row < there[x]) {
+            before[to][x] = widen(rows_on(own, at_row)[32 * x]);
           }
         }
       };
 #pragma unroll
-      for (int r = 0; READS_C && !is_long && r < rows_of_slice; ++r) read_c(r);
+      for (int r = 0; !is_long && r < rows_of_slice; ++r) read_row(r, r);
       synchronise();
 #pragma unroll(is_long ? 1 : rows_of_slice)
       for (int r = 0; r < rows_of_slice; ++r) {
-        if (READS_C && is_long) read_c(r);
-        const int from_row = slice * rows_of_slice + r, at_row = row_at(from_row);
+        if (is_long) read_row(r, 0);
+        const int at_row = row_at(first * lanes_down + r), from = is_long ? 0 : r;
 #pragma unroll
         for (int x = 0; x < across; ++x) {
-          const int at = 32 * x + lane;
-          float of = 0.0F;
+          const float* const part = of_parts + r * warp_n + 32 * x;
+          float of = *part;
 #pragma unroll
-          for (int part = 0; part < SLICES; ++part) {
-            of += first_slice[part * warps_of_slice * rows * warp_n + from_row * warp_n + at];
-          }
-          if (at_row < rows_left && at < columns_left) {
-            C[at_row * c_leading + at] = result(of, before[is_long ? 0 : r][x], at_row, at);
+          for (int s = 1; s < SLICES; ++s) of += part[s * warps_of_slice * rows * warp_n];
+          if (at_row < there[x]) {
+            rows_on(own, at_row)[32 * x] = narrow<C_TYPE>(
+                result(of, before[from][x], BIAS == bias_of_row ? of_row[from] : of_column[x]));
           }
         }
       }

@@ -11,7 +11,8 @@ namespace {
 using namespace operations;
 
 // The kernels of the GEMM table whose order of additions does not depend on m and n.
-constexpr std::string_view whole_sums = "general", fast_sums = "ffma_tiles";
+constexpr std::string_view whole_sums = "general", fast_sums = "ffma_tiles",
+                           small_tiles = "short_k";
 
 // Rows of a column-major A or B are read 16 bytes at a time.
 constexpr std::int64_t copied_at_once = 4;
@@ -63,6 +64,19 @@ TileKernel ffma_kernel(const GemmVariant& variant, const GemmProblem& whole,
           .ffma = plan};
 }
 
+// The same, whatever the orders of the operands.
+TileKernel short_k_kernel(const GemmVariant& variant, const GemmProblem& whole,
+                          const DeviceProperties& device) {
+  const ShortKPlan plan = short_k_plan_candidates(whole, device).front();
+  return {.name = std::string(variant.name),
+          .granularity = {64, 64, 16},
+          .runs_overlap = plan.splits == 1,
+          .a_by_columns = whole.a.order == Order::column_major,
+          .b_by_columns = whole.b.order == Order::column_major,
+          .variant = &variant,
+          .short_k = plan};
+}
+
 }  // namespace
 
 MatmulShape TileKernel::padded(const MatmulShape& shape) const {
@@ -70,7 +84,7 @@ MatmulShape TileKernel::padded(const MatmulShape& shape) const {
 }
 
 bool multiplies_in_tiles(std::string_view name) {
-  return name == whole_sums || name == fast_sums;
+  return name == whole_sums || name == fast_sums || name == small_tiles;
 }
 
 TileKernel choose_tile_kernel(const DeviceProperties& device, const MatmulShape& shape,
@@ -82,18 +96,21 @@ TileKernel choose_tile_kernel(const DeviceProperties& device, const MatmulShape&
   if (name == general.name && !must_cut_k) {
     return general_kernel(general, element, a_order, b_order);
   }
-  const bool takes_ffma =
-      name.empty() ? &best_gemm_variant(whole, device) == &ffma : name == ffma.name;
-  if (!takes_ffma || (must_cut_k && name.empty())) return rung_kernel(device, element, name);
+  const GemmVariant& short_k = gemm_variant(small_tiles);
+  const GemmVariant* const taken =
+      name.empty() ? &best_gemm_variant(whole, device) : find_gemm_variant(name);
+  if ((taken != &ffma && taken != &short_k) || (must_cut_k && name.empty())) {
+    return rung_kernel(device, element, name);
+  }
   if (must_cut_k) {
     throw usage_error(
         "variant {} takes panels with all of k = {}, which do not fit; raise the limit, or use {}",
         name, shape.k, best_matmul_variant(device, element));
   }
-  if (const auto why = ffma.refusal(whole, device)) {
-    throw usage_error("variant {}: {}", ffma.name, *why);
+  if (const auto why = taken->refusal(whole, device)) {
+    throw usage_error("variant {}: {}", taken->name, *why);
   }
-  return ffma_kernel(ffma, whole, device);
+  return taken == &ffma ? ffma_kernel(ffma, whole, device) : short_k_kernel(short_k, whole, device);
 }
 
 std::unique_ptr<GemmRun> TileRuns::prepare(const MatmulShape& shape, const TileOperands& operands) {
@@ -102,6 +119,7 @@ std::unique_ptr<GemmRun> TileRuns::prepare(const MatmulShape& shape, const TileO
   problem.a.leading = operands.a_leading;
   problem.b.leading = operands.b_leading;
   problem.c.leading = operands.c_leading;
+  if (kernel_.short_k) return prepare_short_k(device_, problem, *kernel_.short_k);
   if (!kernel_.ffma) return kernel_.variant->prepare(device_, problem);
   return prepare_ffma(
       device_, problem,

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/general/short_k.hpp"
 #include "operations/gemm/hopper/ffma_plan.hpp"
 #include "operations/matmul/kernel_product.hpp"
 
@@ -31,7 +32,9 @@ struct TileKernel {
   // Exactly one of the two is set:
   const operations::MatmulVariant* rung = nullptr;   ///< of the ladder: dense padded operands
   const operations::GemmVariant* variant = nullptr;  ///< of the GEMM table: any rectangle
-  std::optional<operations::FfmaPlan> ffma;          ///< the plan of the whole product
+  // The whole product's plan, where `variant` is one of these:
+  std::optional<operations::FfmaPlan> ffma;
+  std::optional<operations::ShortKPlan> short_k;
 
   /// Whether any part of a tile can be multiplied in place. Otherwise a tile is dense in padded().
   bool takes_parts() const { return variant != nullptr; }

@@ -12,7 +12,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPT = os.path.join(ROOT, "bench/train_plan_networks.py")
-FEATURES = {"tensor_tiles": 36, "register_operand": 38, "ffma_tiles": 44, "short_k": 33}
+FEATURES = {"tensor_tiles": 36, "register_operand": 38, "ffma_tiles": 44, "short_k": 36}
 
 
 def train(*arguments):

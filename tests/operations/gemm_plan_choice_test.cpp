@@ -109,15 +109,18 @@ TEST(PlanChoice, TakesTheKernelThatWasFaster) {
   constexpr Order rows = Order::row_major, columns = Order::column_major;
   constexpr MeasuredChoice measured_choices[] = {
       {{320, 4536, 1832}, columns, columns, 1.0, "ffma_tiles"},
-      {{278, 4109, 808}, columns, rows, 0.0, "ffma_tiles"},
-      {{115, 2868, 647}, columns, columns, 0.0, "ffma_tiles"},
-      {{3118, 207, 974}, columns, rows, 0.0, "ffma_tiles"},
+      {{2400, 648, 400}, columns, columns, 0.0, "ffma_tiles"},
+      {{155, 4935, 1119}, rows, rows, 0.0, "ffma_tiles"},
+      {{824, 5157, 1608}, columns, rows, 0.0, "ffma_tiles"},
       {{890, 1092, 217}, rows, columns, 1.0, "ffma_tiles"},
-      {{4450, 163, 705}, rows, rows, 1.0, "ffma_tiles"},
+      {{6691, 895, 298}, rows, columns, 0.0, "short_k"},
       {{904, 2378, 63}, rows, rows, 0.0, "tensor_tiles", Precision::bf16},
       {{213, 176, 180}, columns, rows, 0.0, "short_k_mma", Precision::bf16},
       {{1693, 7641, 47}, columns, columns, 1.0, "tensor_tiles", Precision::tf32},
-      {{311, 4895, 30}, rows, rows, 0.0, "short_k_mma", Precision::tf32}};
+      {{311, 4895, 30}, rows, rows, 0.0, "short_k_mma", Precision::tf32},
+      {{121, 237, 53}, columns, rows, 0.0, "short_k", Precision::bf16},
+      {{443, 450, 160}, rows, rows, 0.0, "register_operand", Precision::tf32},
+      {{181, 234, 65}, rows, columns, 0.0, "short_k", Precision::tf32}};
   for (const MeasuredChoice& choice : measured_choices) {
     SCOPED_TRACE(choice.shape.m);
     GemmProblem problem = product(choice.shape, choice.precision, choice.a, choice.b);
@@ -132,8 +135,8 @@ TEST(PlanChoice, LeavesShortKOnTensorCoresToWhatWasMeasured) {
     return best_gemm_variant(product(shape, Precision::bf16), device).name;
   };
   EXPECT_EQ(name({512, 512, 64}, hopper()), "tensor_tiles");
-  EXPECT_EQ(name({131, 211, 77}, hopper()), "short_k_mma");
-  EXPECT_EQ(name({131, 211, 77}, testing::a100()), "mma_sync");
+  EXPECT_EQ(name({1324, 161, 85}, hopper()), "short_k_mma");
+  EXPECT_EQ(name({1324, 161, 85}, testing::a100()), "mma_sync");
 }
 
 }  // namespace

@@ -19,10 +19,14 @@ using namespace testing;
 using ::testing::HasSubstr;
 
 GemmProblem short_k_problem(const MatmulShape& shape, Order a_order = Order::row_major,
-                            Order b_order = Order::row_major) {
-  return dense_problem(shape, Precision::fp32, DataType::float32, DataType::float32, a_order,
-                       b_order);
+                            Order b_order = Order::row_major,
+                            Precision precision = Precision::fp32) {
+  return dense_problem(shape, precision, operand_type(precision), usual_result_type(precision),
+                       a_order, b_order);
 }
+
+constexpr Precision precisions[] = {Precision::fp32, Precision::tf32, Precision::bf16,
+                                    Precision::fp16};
 
 class GemmShortK : public ::testing::Test {
  protected:
@@ -67,14 +71,34 @@ TEST_F(GemmShortK, EveryPlan) {
   const std::tuple<MatmulShape, Order, Order> cases[] = {
       {{131, 141, 21}, Order::row_major, Order::column_major},
       {{131, 141, 21}, Order::column_major, Order::row_major},
-      {{136, 140, 72}, Order::column_major, Order::row_major}};
-  for (const auto& [shape, a_order, b_order] : cases) {
-    GemmProblem problem = short_k_problem(shape, a_order, b_order);
-    problem.beta = 0.5;
-    problem.has_bias = true;
-    for (const ShortKPlan& plan : short_k_plan_candidates(problem, emulated_->properties())) {
-      EXPECT_EQ(defects_of(problem, plan), "")
-          << plan.tile.rows() << " x " << plan.tile.columns() << ", " << plan.tile.slices;
+      {{136, 140, 72}, Order::column_major, Order::row_major},
+      {{67, 77, 301}, Order::row_major, Order::row_major}};  // whose k is cut
+  for (const Precision precision : precisions) {
+    int cut = 0;
+    for (const auto& [shape, a_order, b_order] : cases) {
+      GemmProblem problem = short_k_problem(shape, a_order, b_order, precision);
+      problem.beta = 0.5;
+      problem.has_bias = true;
+      for (const ShortKPlan& plan : short_k_plan_candidates(problem, emulated_->properties())) {
+        EXPECT_EQ(defects_of(problem, plan), "")
+            << name_of(precision) << ", " << plan.tile.rows() << " x " << plan.tile.columns()
+            << ", " << plan.tile.slices << ", " << plan.splits;
+        cut += plan.splits > 1 ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(cut > 9, precision == Precision::fp32);
+  }
+}
+
+TEST_F(GemmShortK, NarrowOperandsAndResultsOfEveryType) {
+  for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+    for (const DataType c_type : {DataType::float32, DataType::bfloat16, DataType::float16}) {
+      for (const Order order : both_orders) {
+        GemmProblem problem = short_k_problem({37, 67, 70}, order, order, precision);
+        problem.c.type = c_type;
+        problem.beta = -0.5;
+        EXPECT_EQ(defects_of(problem), "") << name_of(c_type);
+      }
     }
   }
 }
@@ -91,10 +115,12 @@ TEST_F(GemmShortK, EpilogueAndBatches) {
 
 TEST_F(GemmShortK, TheCheckerIsSilent) {
   LaunchFindings findings(*emulated_);
-  for (const MatmulShape& shape : {MatmulShape{72, 80, 40}, {67, 71, 37}, {700, 1300, 20}}) {
+  for (const MatmulShape& shape : {MatmulShape{72, 80, 40}, {67, 71, 137}, {700, 1300, 20}}) {
     for (const Order order : both_orders) {
-      EXPECT_EQ(defects_of(short_k_problem(shape, order, order)), "");
-      EXPECT_EQ(findings.take(), "") << shape.m;
+      for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        EXPECT_EQ(defects_of(short_k_problem(shape, order, order, precision)), "");
+        EXPECT_EQ(findings.take(), "") << shape.m;
+      }
     }
   }
 }
@@ -118,8 +144,14 @@ TEST(ShortK, RefusesWhatItCannotDo) {
   EXPECT_EQ(short_k_refusal(short_k_problem({8, 8, 8}), t4()), std::nullopt);
   EXPECT_EQ(short_k_refusal(short_k_problem({8, 8, 0}), t4()), "there is nothing to multiply");
   GemmProblem problem = short_k_problem({8, 8, 8});
-  problem.precision = Precision::tf32;
-  EXPECT_EQ(short_k_refusal(problem, t4()), "short_k computes fp32");
+  problem.precision = Precision::fp64;
+  EXPECT_EQ(short_k_refusal(problem, t4()), "short_k does not compute fp64");
+  problem.precision = Precision::bf16;
+  EXPECT_EQ(short_k_refusal(problem, t4()), "A and B must be bfloat16");
+  problem = short_k_problem({8, 8, 8}, Order::row_major, Order::row_major, Precision::bf16);
+  EXPECT_EQ(short_k_refusal(problem, t4()), std::nullopt);
+  problem.c.type = DataType::float64;
+  EXPECT_EQ(short_k_refusal(problem, t4()), "C is float64");
   problem = short_k_problem({8, 8, 8});
   problem.c.type = DataType::float16;
   EXPECT_EQ(short_k_refusal(problem, t4()), "all matrices must be float32");
@@ -159,7 +191,8 @@ TEST(ShortK, CompilesWithoutWarningsAndSpillsNothing) {
   for (const DeviceProperties& device : {t4(), a100(), h200()}) {
     for (const Order order : both_orders) {
       for (const RowsBy rows : {RowsBy::chunks, RowsBy::elements}) {
-        GemmProblem problem = short_k_problem({512, 512, 40}, order, order);
+        const Precision precision = rows == RowsBy::chunks ? Precision::fp32 : Precision::bf16;
+        GemmProblem problem = short_k_problem({512, 512, 40}, order, order, precision);
         problem.beta = 1.0;
         problem.has_bias = true;
         problem.activation = Activation::gelu;

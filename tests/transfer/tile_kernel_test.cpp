@@ -49,12 +49,18 @@ TEST(TileKernel, PartsOfKAreThoseOfTheWholeProduct) {
   ASSERT_TRUE(deep.ffma);
   EXPECT_GT(deep.ffma->splits, 1);
   EXPECT_FALSE(deep.runs_overlap) << "they share memory for the sums of the parts";
+  const TileKernel small = chosen(h200(), {96, 64, 2600});
+  EXPECT_EQ(small.name, "short_k");
+  ASSERT_TRUE(small.short_k);
+  EXPECT_GT(small.short_k->splits, 1);
+  EXPECT_FALSE(small.runs_overlap);
+  EXPECT_FALSE(small.a_by_columns) << "as it lies";
 }
 
 TEST(TileKernel, OnlySomeCanCutK) {
   EXPECT_EQ(chosen(h200(), {4096, 4096, 1 << 22}, "", true).name, "warp_tiles");
   EXPECT_TRUE(chosen(h200(), {4096, 4096, 1 << 22}, "", true).can_cut_k);
-  for (const char* name : {"ffma_tiles", "general"}) {
+  for (const char* name : {"ffma_tiles", "short_k", "general"}) {
     EXPECT_FALSE(chosen(h200(), {4096, 4096, 4096}, name).can_cut_k);
     EXPECT_THROW(chosen(h200(), {4096, 4096, 1 << 22}, name, true), Error) << name;
   }

@@ -101,6 +101,8 @@ TEST(TiledProduct, NoCutChangesABit) {
         std::pair{Product{{200, 300, 100}, by_columns, by_columns, by_columns, "warp_tiles"},
                   small},
         std::pair{Product{{600, 700, 40}, by_rows, by_rows, by_rows, "ffma_tiles"}, large},
+        std::pair{Product{{600, 500, 301}, by_columns, by_rows, by_rows, "short_k"}, large},
+        std::pair{Product{{400, 530, 130}, by_rows, by_columns, by_columns, "short_k"}, large},
         std::pair{Product{{200, 300, 400}, by_rows, by_rows, by_rows, ""}, small}}) {
     const std::vector<float> whole = product.compute(0);
     std::set<std::int64_t> tiles;

@@ -324,7 +324,8 @@ class TuneMatmul : public Tuning {
   TuneReport tune_product(bool general_is_fast, bool keep = true) {
     times_ = {{"general", general_is_fast ? 1.0 : 2.0},
               {"mma_sync", general_is_fast ? 2.0 : 1.0},
-              {"short_k_mma", 3.0}};
+              {"short_k_mma", 3.0},
+              {"short_k", 4.0}};
     // The matrices below as matmul() lays them out: rows at multiples of 16 bytes.
     GemmProblem p =
         dense_problem({30, 40, 50}, Precision::fp16, DataType::float16, DataType::float16);
@@ -373,7 +374,8 @@ TEST_F(TuneMatmul, TunesTheProductThatMatmulMakes) {
   const TuneReport report = tune_matmul(
       *device_, {.shape = {30, 40, 50}, .precision = Precision::fp16, .type = DataType::float16});
   EXPECT_EQ(report.product, tune_product(true).product);
-  EXPECT_EQ(report.candidates.size(), 6u);  // general, mma_sync and four plans of short_k_mma
+  // general, mma_sync and four plans of short_k_mma and short_k each
+  EXPECT_EQ(report.candidates.size(), 10u);
   // For float32 matrices operands are converted, and C keeps its type.
   EXPECT_THAT(tune_matmul(*device_, {.shape = {30, 40, 50}, .precision = Precision::fp16}).product,
               HasSubstr("A float16 by rows of 56, B float16 by rows of 40, C float32"));

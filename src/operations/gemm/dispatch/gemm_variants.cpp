@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/errors.hpp"
 #include "base/text.hpp"
@@ -53,10 +55,10 @@ class AsFp32Run final : public GemmRun {
   std::unique_ptr<GemmRun> run_;
 };
 
-// Short rows leave most threads of a block of `gemv` without a load. On an H200 tiles for tensor
-// cores were faster for rows of 16-bit elements of less than 8 KiB.
+// Short rows leave the warps of `gemv` few loads. On an H200 it was faster than tiles for tensor
+// cores for rows of 16-bit elements of 4 KiB and more; shorter ones were not measured.
 bool gemv_pays(const GemmProblem& problem, const DeviceProperties& device) {
-  constexpr std::int64_t least_bytes = 8 << 10U;
+  constexpr std::int64_t least_bytes = 4 << 10U;
   const auto element = static_cast<std::int64_t>(size_of(problem.a.type));
   return element != 2 || problem.shape.k * element >= least_bytes ||
          narrow_tiles_refusal(problem, device);
@@ -77,25 +79,50 @@ std::optional<std::string> as_fp32_refusal(const GemmProblem& problem,
   return std::nullopt;
 }
 
-// By the models of both, which were fitted on Hopper.
-bool short_k_is_faster(const GemmProblem& problem, const DeviceProperties& device) {
-  return device.compute_major == 9 && short_k_plan_candidates(problem, device).front().cycles <
-                                          best_ffma_plan(problem, device).cycles;
+// The least cycles that kernels for long k expect of a product in 16 bits or tf32; infinity where
+// none takes it.
+double cycles_by_tensor_cores(const GemmProblem& problem, const DeviceProperties& device) {
+  double cycles = std::numeric_limits<double>::infinity();
+  if (!tensor_tiles_refusal(problem, device) && tensor_tiles_pay(problem, device)) {
+    cycles = timed_tensor_tiles(problem, device).front().cycles;
+  }
+  if (!register_operand_refusal(problem, device)) {
+    cycles = std::min(cycles, timed_register_tiles(problem, device).front().cycles);
+  }
+  return cycles;
 }
 
 // By what networks expect of it and of the kernels that take long k; by a rule of extents where
 // these were not measured.
 bool short_k_mma_is_faster(const GemmProblem& problem, const DeviceProperties& device) {
   if (!short_k_mma_may_pay(problem, device)) return false;
-  const bool has_tiles =
-      !tensor_tiles_refusal(problem, device) && tensor_tiles_pay(problem, device);
-  const bool takes_registers = !register_operand_refusal(problem, device);
-  if (short_k_mma_network_for(problem) == nullptr || !(has_tiles || takes_registers)) {
+  const double others = cycles_by_tensor_cores(problem, device);
+  if (short_k_mma_network_for(problem) == nullptr || std::isinf(others)) {
     return short_k_mma_pays(problem, device);
   }
-  const double cycles = short_k_mma_plan_candidates(problem, device).front().cycles;
-  return !(has_tiles && timed_tensor_tiles(problem, device).front().cycles <= cycles) &&
-         !(takes_registers && timed_register_tiles(problem, device).front().cycles <= cycles);
+  return short_k_mma_plan_candidates(problem, device).front().cycles < others;
+}
+
+// By the models of both, which were fitted on Hopper; beside tensor cores where that was measured:
+// few steps, results of a few rounds of small tiles.
+bool short_k_is_faster(const GemmProblem& problem, const DeviceProperties& device) {
+  if (device.compute_major != 9) return false;
+  const auto cycles = [&] { return short_k_plan_candidates(problem, device).front().cycles; };
+  if (problem.precision == Precision::fp32) {
+    return cycles() <= best_ffma_plan(problem, device).cycles;
+  }
+  constexpr std::int64_t most_steps = 200;
+  constexpr double most_elements = 4e5;
+  const MatmulShape& s = problem.shape;
+  if (short_k_mma_network_for(problem) == nullptr || s.k > most_steps ||
+      double(problem.batch) * double(s.m) * double(s.n) > most_elements) {
+    return false;
+  }
+  double others = cycles_by_tensor_cores(problem, device);
+  if (short_k_mma_may_pay(problem, device)) {
+    others = std::min(others, short_k_mma_plan_candidates(problem, device).front().cycles);
+  }
+  return cycles() < others;
 }
 
 std::unique_ptr<GemmRun> prepare_as_fp32(Device& device, const GemmProblem& problem) {
@@ -130,15 +157,6 @@ const std::vector<GemmVariant> variants{
      .plans = ffma_plans,
      .prepare_plan = prepare_ffma_plan,
      .plan_features = ffma_plan_features},
-    {.name = "short_k",
-     .idea = "fp32 of few steps of k: many small blocks",
-     .source = "gemm/short_k.cu",
-     .refusal = short_k_refusal,
-     .prepare = prepare_short_k,
-     .pays = short_k_is_faster,
-     .plans = short_k_plans,
-     .prepare_plan = prepare_short_k_plan,
-     .plan_features = short_k_plan_features},
     {.name = "wgmma",
      .idea = "a warpgroup multiplies what TMA brings",
      .source = "gemm/wgmma.cu",
@@ -215,6 +233,15 @@ const std::vector<GemmVariant> variants{
      .plans = short_k_mma_plans,
      .prepare_plan = prepare_short_k_mma_plan,
      .plan_features = short_k_mma_plan_features},
+    {.name = "short_k",
+     .idea = "few steps of k by FFMAs: many small blocks",
+     .source = "gemm/short_k.cu",
+     .refusal = short_k_refusal,
+     .prepare = prepare_short_k,
+     .pays = short_k_is_faster,
+     .plans = short_k_plans,
+     .prepare_plan = prepare_short_k_plan,
+     .plan_features = short_k_plan_features},
     {.name = "narrow_tiles",
      .idea = "few rows or columns of C: memory's speed",
      .source = "gemm/narrow_tiles.cu",

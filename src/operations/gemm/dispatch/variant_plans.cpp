@@ -78,8 +78,9 @@ std::string plan_text(const Fp64Plan& p) {
 
 std::string plan_text(const ShortKPlan& p) {
   const ShortKTile& t = p.tile;
-  return fmt::format("tile {}x{} thread {}x{} slices {} depth {} stages {}", t.rows(), t.columns(),
-                     t.thread_m, t.thread_n, t.slices, t.depth, t.stages);
+  return fmt::format("tile {}x{} thread {}x{} slices {} depth {} stages {}{}", t.rows(),
+                     t.columns(), t.thread_m, t.thread_n, t.slices, t.depth, t.stages,
+                     p.splits > 1 ? fmt::format(" splits {}", p.splits) : "");
 }
 
 std::string plan_text(const SmallPlan& p) {

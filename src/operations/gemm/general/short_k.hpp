@@ -1,4 +1,4 @@
-// fp32 products of few steps of k, by many small blocks (kernels/gemm/short_k.cu).
+// Products of few steps of k by FFMAs, in many small blocks (kernels/gemm/short_k.cu).
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@ std::vector<ShortKPlan> short_k_plan_candidates(const GemmProblem& problem,
 KernelRequest short_k_request(const GemmProblem& problem, const ShortKPlan& plan,
                               const ChunkAccess& access = {});
 
-/// Refuses precisions and types other than fp32.
+/// Refuses precisions other than fp32, tf32, bf16 and fp16, and matrices of other types than
+/// theirs.
 std::optional<std::string> short_k_refusal(const GemmProblem& problem,
                                            const DeviceProperties& device);
 

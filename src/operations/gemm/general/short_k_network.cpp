@@ -26,6 +26,9 @@ TimedFeatures<short_k_features> timed_features(const GemmProblem& problem, const
                        std::log2(time.alone),
                        std::log2(time.own),
                        std::log2(time.cycles),
+                       std::log2(plan.splits),
+                       std::log2(double(plan.k_of_part)),
+                       time.summing / time.cycles,
                        double(k % tile.depth) / tile.depth,
                        double(problem.shape.m % tile.rows()) / tile.rows(),
                        double(problem.shape.n % tile.columns()) / tile.columns()};

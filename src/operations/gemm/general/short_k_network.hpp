@@ -12,7 +12,7 @@ namespace tilescope::operations {
 
 /// The properties of a plan, with its product's, by which the network tells how far the model is
 /// wrong.
-constexpr std::size_t short_k_features = product_features + 17;
+constexpr std::size_t short_k_features = product_features + 20;
 
 /// Those of the plan with `sm_count` SMs, beside the model's cycles.
 TimedFeatures<short_k_features> timed_features(const GemmProblem& problem, const ShortKPlan& plan,

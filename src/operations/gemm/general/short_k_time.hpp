@@ -17,7 +17,7 @@ struct ShortKTile {
   int slices = 1;
   int depth = 0, stages = 0;
   /// Microseconds on an H200: of a block that has an SM to itself, and for each step of k; of an SM
-  /// for each of its blocks, and for each step of theirs.
+  /// for each of its blocks, and for each step of theirs, without the copies.
   double first = 0.0, of_k = 0.0;
   double own = 0.0, own_of_k = 0.0;
 
@@ -26,14 +26,17 @@ struct ShortKTile {
   int threads() const { return 32 * warps_down * warps_across * slices; }
 };
 
+/// A tile, and the parts into which k is cut so that all SMs have work.
 struct ShortKPlan {
   ShortKTile tile{};
   int blocks_per_sm = 0;
-  double cycles = 0.0;  ///< expected
+  int splits = 1;
+  std::int64_t k_of_part = 0;  ///< steps of k in each part but the last
+  double cycles = 0.0;         ///< expected
 };
 
-/// All tiles, the smallest last.
-std::span<const ShortKTile> short_k_tiles();
+/// All tiles for operands of a precision, the smallest last.
+std::span<const ShortKTile> short_k_tiles(Precision precision);
 
 /// Tiles of C in all matrices of a batch.
 std::int64_t tiles_of(const GemmProblem& problem, const ShortKTile& tile);
@@ -44,6 +47,7 @@ struct ShortKTime {
   std::int64_t last_round = 0;   ///< blocks on each SM after those
   double alone = 0.0;            ///< a block that has an SM to itself
   double own = 0.0;              ///< an SM, for each of its blocks
+  double summing = 0.0;          ///< of the parts of k, by a second launch
   double cycles = 0.0;           ///< all of it, with the launch
 };
 
