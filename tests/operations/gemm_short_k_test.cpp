@@ -1,6 +1,8 @@
-// fp32 products of few steps of k, on the emulated device; gemm_random_test.cpp has random problems
-// for them.
+// Products of few steps of k by FFMAs, on the emulated device; gemm_random_test.cpp has random
+// problems for them.
 #include <gmock/gmock.h>
+
+#include <set>
 
 #include "device/emulated/emulated_device.hpp"
 #include "observe/count/count_observer.hpp"
@@ -87,6 +89,31 @@ TEST_F(GemmShortK, EveryPlan) {
       }
     }
     EXPECT_EQ(cut > 9, precision == Precision::fp32);
+  }
+}
+
+TEST_F(GemmShortK, PartsOfK) {
+  GemmProblem problem = short_k_problem({67, 77, 333});
+  problem.beta = 0.5;
+  problem.has_bias = true;
+  problem.activation = Activation::relu;
+  std::set<int> splits;
+  for (const ShortKPlan& plan : short_k_plan_candidates(problem, emulated_->properties())) {
+    if (plan.splits > 1 && splits.insert(plan.splits).second) {
+      EXPECT_EQ(defects_of(problem, plan), "") << plan.splits;
+    }
+  }
+  EXPECT_GE(splits.size(), 2u);
+  // Not measured, and more than the second kernel's grid has.
+  for (const MatmulShape& shape : {MatmulShape{64, 64, 20000}, {63, 64, 4096}}) {
+    for (const ShortKPlan& plan : short_k_plan_candidates(short_k_problem(shape), h200())) {
+      EXPECT_EQ(plan.splits, 1);
+    }
+  }
+  problem = short_k_problem({64, 64, 4096});
+  problem.batch = 70000;
+  for (const ShortKPlan& plan : short_k_plan_candidates(problem, h200())) {
+    EXPECT_EQ(plan.splits, 1);
   }
 }
 
