@@ -17,10 +17,9 @@
 // Constants: A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; A_BY_CHUNKS,
 // B_BY_CHUNKS: whether its rows begin and end at multiples of 16 bytes; C_TYPE, READS_C, BIAS,
 // ACTIVATION (epilogue.cuh); C_PAIRS: whether rows of C begin and end at multiples of two elements;
-// BM x BN: the tile of C of a block, WM x WN of a warp; DEPTH: steps of k
-// in a stage; STAGES; SLICES (1, 2 or 4); BLOCKS_PER_SM; SPLIT: whether blocks share k, and write
-// sums of their parts; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8
-// and 4.
+// BM x BN: the tile of C of a block, WM x WN of a warp; DEPTH: steps of k in a stage; STAGES; SLICES
+// (1, 2 or 4); BLOCKS_PER_SM; SPLIT: whether blocks share k, and write sums of their parts;
+// WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8 and 4.
 // Launch: 32 * (BM / WM) * (BN / WN) * SLICES threads, one block per tile of C, the matrices of the
 //         batch one after the other, in x, the parts of k in y; the bytes of STAGES stages.
 #include "fp64_fragments.cuh"

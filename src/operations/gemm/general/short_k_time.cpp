@@ -9,7 +9,7 @@
 namespace tilescope::operations {
 namespace {
 
-// Of 32 bits. Times: fitted to 1,278 plans of 340 products in fp32
+// For elements of 32 bits. Times: fitted to 1,278 plans of 340 products in fp32
 // (docs/results/products_random_h200.md).
 constexpr ShortKTile short_k_table[] = {
     {8, 8, 2, 2, 1, 16, 3, 0.55, 0.0526, 0.59, 0.0379},
@@ -23,8 +23,8 @@ constexpr ShortKTile short_k_table[] = {
     {4, 4, 1, 1, 8, 32, 3, 0.00, 0.0105, 0.28, 0.0034},
 };
 
-// Of 16 bits, which a thread holds in registers on their way, so that two stages are enough. Fitted
-// to 182 plans of 71 products of up to 1,500 rows and columns and 200 steps.
+// For elements of 16 bits, which a thread holds in registers on their way, so that two stages are
+// enough. Times: fitted to 182 plans of 71 products of up to 1,500 rows and columns and 200 steps.
 constexpr ShortKTile narrow_table[] = {
     {4, 8, 4, 1, 2, 32, 2, 0.31, 0.0480, 0.81, 0.0218},
     {4, 8, 2, 1, 4, 64, 2, 0.00, 0.0296, 1.30, 0.0091},
@@ -32,8 +32,8 @@ constexpr ShortKTile narrow_table[] = {
     {4, 4, 1, 1, 8, 64, 2, 0.52, 0.0134, 0.48, 0.0044},
 };
 
-// What differs between precisions. Their launches are such that times can be compared with those
-// that the precision's other kernels expect.
+// The differences between precisions. Launches are such that times can be compared with those that
+// the precision's other kernels expect.
 struct Costs {
   double launch;  // microseconds, as what follows
   // Where C is added, for each 1,024 elements of a tile: of a block alone, and of the SM.
