@@ -130,6 +130,20 @@ void whole(CLI::Option& option) {
   option.check({check, ""});
 }
 
+void real(CLI::Option& option) {
+  const auto check = [](std::string& text) -> std::string {
+    double value = 0.0;
+    if (!CLI::detail::lexical_cast(text, value)) {
+      return fmt::format("expected a number such as 0.5, got \"{}\"", printable(text, 40));
+    }
+    const std::string digits = text.substr(0, text.find_first_of("eEpP"));
+    const bool is_zero = digits.find_first_of("123456789abcdfABCDF") == digits.npos;
+    if (value != 0.0 || is_zero) return {};
+    return fmt::format("{} is nearer to 0 than any number of 64 bits", printable(text, 40));
+  };
+  option.check({check, ""});
+}
+
 Rule up_to(std::uint64_t most) {
   return [most](CLI::Option& option) {
     whole(option);

@@ -33,6 +33,8 @@ Rule one_of(std::vector<std::string> words);
 Rule one_of_listed(std::span<const std::string_view> words);
 /// Refuses what is no whole number, decimal and without a plus.
 void whole(CLI::Option& option);
+/// Refuses what is no number, and one that would become 0 without being 0.
+void real(CLI::Option& option);
 /// Refuses numbers outside [`least`, `most`].
 template <std::integral Number>
 Rule within(Number least, Number most) {
@@ -63,6 +65,7 @@ class Options {
     option->type_name(names.substr(space + 1));
     if (!group_.empty()) option->group(group_);
     whole_if_so_named(*option);
+    if constexpr (std::floating_point<Target>) real(*option);
     (rules(*option), ...);
     return option;
   }

@@ -212,9 +212,19 @@ class Usage(program.ProgramTest):
     def test_arguments_with_line_breaks_stay_on_one_line(self):
         self.assert_fails(USAGE, "The following argument was not expected: x\\x0ay; see tilescope "
                           "matmul --help", "matmul", "a.npy", "a.npy", "-o", "c.npy", "x\ny")
-        self.assert_fails(USAGE, "Could not convert: --alpha = 1\\x1b[31m; see tilescope matmul "
-                          "--help", "matmul", "a.npy", "a.npy", "-o", "c.npy", "--alpha",
-                          "1\x1b[31m")
+        self.assert_fails(USAGE, '--alpha: expected a number such as 0.5, got "1\\x1b[31m"; see '
+                          "tilescope matmul --help", "matmul", "a.npy", "a.npy", "-o", "c.npy",
+                          "--alpha", "1\x1b[31m")
+
+    def test_numbers_that_would_become_0(self):
+        for alpha in ("1e-400", "-0.000001e-330"):
+            self.assert_fails(USAGE, f"--alpha: {alpha} is nearer to 0 than any number of 64 bits; "
+                              "see tilescope matmul --help", "matmul", "a.npy", "a.npy", "-o",
+                              "c.npy", f"--alpha={alpha}")
+        for alpha in ("0", "-0.0", "0e9", "5e-324", "0x1p-3"):
+            result = self.run_program("matmul", "a.npy", "a.npy", "--alpha", alpha, "--device",
+                                      "cpu", "-o", "c.npy")
+            self.assertNotIn("--alpha", result.err)
 
     def test_unknown_command(self):
         self.assert_fails(USAGE, 'there is no command "mamtul", did you mean matmul?; see '
