@@ -42,6 +42,7 @@ constexpr int row_parts = SLICES < down ? SLICES : down, column_parts = SLICES /
 constexpr int own_down = down / row_parts, own_across = 2 * across / column_parts;
 static_assert(own_down * row_parts == down && own_across * column_parts == 2 * across,
               "equal shares");
+static_assert(SLICES == 1 || SLICES == 2 || SLICES == 4, "added in pairs");
 
 // The sums of a warp: [row][column][e] of 16 x 8, where e / 2 is the half of A's fragment, and
 // column % 2 that of B's.
@@ -133,8 +134,9 @@ __device__ inline void each_pair(const Visit& visit) {
   }
 }
 
-// The sums of all slices, of this warp's share: its own, then the others' in order. `memory` is that
-// of the stages, which nobody reads any more.
+// The sums of all slices, of this warp's share: (0 + 1) + (2 + 3), whichever of them it is, so that
+// an element's bits do not depend on its place in a tile. `memory` is that of the stages, which
+// nobody reads any more.
 __device__ inline void add_slices(OwnSums& own, const Sums& sums, unsigned char* memory, int slice) {
   constexpr int count = own_down * own_across * 2, apart = 32 * warps_of_slice;
   static_assert(SLICES * SLICES * count * apart * 16 <= STAGES * stage_bytes, "they find room");
@@ -155,14 +157,15 @@ __device__ inline void add_slices(OwnSums& own, const Sums& sums, unsigned char*
     });
   }
   __syncthreads();
-#pragma unroll
-  for (int other = 1; other < SLICES; ++other) {
-    const int writer = other <= slice ? other - 1 : other;
-    each_pair([&](int i, int row, int column, int e) {
-      const double2 part = *place(slice, writer, i);
-      own[row][column][e] += part.x, own[row][column][e + 1] += part.y;
-    });
-  }
+  if (SLICES == 1) return;
+  each_pair([&](int i, int row, int column, int e) {
+    const double2 neighbour = *place(slice, slice ^ 1, i);
+    own[row][column][e] += neighbour.x, own[row][column][e + 1] += neighbour.y;
+    if (SLICES == 4) {
+      const double2 one = *place(slice, slice ^ 2, i), other = *place(slice, slice ^ 3, i);
+      own[row][column][e] += one.x + other.x, own[row][column][e + 1] += one.y + other.y;
+    }
+  });
 }
 
 using Store = WarpStore<double, 8 * own_across, 1, READS_C && !SPLIT>;

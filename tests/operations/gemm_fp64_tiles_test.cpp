@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "device/emulated/emulated_device.hpp"
 #include "observe/count/count_observer.hpp"
@@ -121,6 +122,22 @@ TEST_P(GemmFp64Tiles, TheTileChangesNoBit) {
   const GemmMatrices narrow = run(of, plan_of(of.problem, 64, 64));
   const GemmMatrices wide = run(of, plan_of(of.problem, 128, 128));
   EXPECT_EQ(narrow.image(), wide.image());
+}
+
+// Else the bits would depend on how many devices share the rows.
+TEST_P(GemmFp64Tiles, NorDoesThePlaceInATile) {
+  for (const Order order : both_orders) {
+    GemmCase of = generator_.filled(fp64_problem({66, 68, 260}, order, order));
+    of.a.each([&](auto b, auto i, auto step) { of.a.set(b, i, step, std::sin(double(step))); });
+    of.b.each([&](auto b, auto step, auto j) { of.b.set(b, step, j, std::cos(double(step))); });
+    for (const Fp64Plan& plan : plans_of(of.problem)) {
+      const GemmMatrices c = run(of, plan);
+      c.each([&](auto b, auto i, auto j) {
+        ASSERT_EQ(c.get(b, i, j), c.get(b, 0, 0))
+            << plan.tile.rows << ", " << plan.tile.slices << " slices, " << i << ", " << j;
+      });
+    }
+  }
 }
 
 TEST_P(GemmFp64Tiles, NoBankConflictsAndWholeSectors) {
