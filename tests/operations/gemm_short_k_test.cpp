@@ -2,11 +2,14 @@
 // problems for them.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 #include "device/emulated/emulated_device.hpp"
 #include "observe/count/count_observer.hpp"
+#include "operations/gemm/dispatch/variant_plans.hpp"
 #include "operations/gemm/general/short_k.hpp"
+#include "operations/gemm/product/memory_product.hpp"
 #include "support/compiled_request.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
@@ -105,10 +108,8 @@ TEST_F(GemmShortK, PartsOfK) {
   }
   EXPECT_GE(splits.size(), 2u);
   // Not measured, and more than the second kernel's grid has.
-  for (const MatmulShape& shape : {MatmulShape{64, 64, 20000}, {63, 64, 4096}}) {
-    for (const ShortKPlan& plan : short_k_plan_candidates(short_k_problem(shape), h200())) {
-      EXPECT_EQ(plan.splits, 1);
-    }
+  for (const ShortKPlan& plan : short_k_plan_candidates(short_k_problem({64, 64, 20000}), h200())) {
+    EXPECT_EQ(plan.splits, 1);
   }
   problem = short_k_problem({64, 64, 4096});
   problem.batch = 70000;
@@ -212,6 +213,26 @@ TEST(ShortK, TilesFillTheSMs) {
   EXPECT_GT(tile({100, 100, 100}).slices, 1);
   EXPECT_EQ(tile({4000, 4000, 100}).columns(), 128);
   EXPECT_EQ(tile({4000, 4000, 100}).slices, 1);
+}
+
+// The few rows or columns that one of several devices computes have the bits of the whole, though
+// a product of that size takes other plans.
+TEST(ShortK, PartsOfAProductTakeItsPartsOfK) {
+  const GemmProblem whole = short_k_problem({100, 97, 2600});
+  const DeviceChoice choice{.kernel = {.variant = &gemm_variant("short_k"),
+                                       .plan = short_k_plans(whole, h200()).front().text},
+                            .problem = whole};
+  ASSERT_THAT(choice.kernel.plan, HasSubstr("splits"));
+  for (const MatmulShape& shape :
+       {MatmulShape{50, 97, 2600}, {100, 63, 2600}, {1, 97, 2600}, {12, 13, 2600}}) {
+    const GemmProblem part = short_k_problem(shape);
+    EXPECT_TRUE(choose_alike(choice, part, h200())) << shape.m;
+    const std::vector<ShortKPlan> plans = short_k_plan_candidates(part, h200());
+    EXPECT_TRUE(std::is_sorted(plans.begin(), plans.end(), [](const auto& one, const auto& other) {
+      return (one.splits > 1) < (other.splits > 1);
+    })) << "parts, which were not measured, come last";
+    EXPECT_THAT(short_k_plans(part, h200()).front().text, ::testing::Not(HasSubstr("splits")));
+  }
 }
 
 TEST(ShortK, CompilesWithoutWarningsAndSpillsNothing) {

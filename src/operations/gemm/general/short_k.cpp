@@ -43,12 +43,19 @@ int blocks_per_sm(const GemmProblem& problem, const ShortKTile& tile,
                                    (bytes + device.reserved_shared_bytes_per_block)));
 }
 
+// Whether its extents were measured, or it may be a part of a product whose extents were.
+bool is_part_of_measured(GemmProblem problem) {
+  problem.shape.m = std::max(problem.shape.m, least_measured);
+  problem.shape.n = std::max(problem.shape.n, least_measured);
+  return has_measured_extents(problem);
+}
+
 // The parts into which k may be cut: of several stages each, and no more than keep the SMs busy.
 // Those of other products than in fp32, and of larger ones, were not measured.
 std::int64_t most_short_k_parts(const GemmProblem& problem, const ShortKPlan& plan,
                                 const DeviceProperties& device) {
   constexpr std::int64_t least_stages = 4, rounds = 2;
-  const bool is_measured = problem.precision == Precision::fp32 && has_measured_extents(problem);
+  const bool is_measured = problem.precision == Precision::fp32 && is_part_of_measured(problem);
   if (!is_measured || size_refusal(problem)) return 1;
   const std::int64_t slots = std::int64_t{device.sm_count} * plan.blocks_per_sm;
   const std::int64_t useful = rounds * slots / tiles_of(problem, plan.tile);
@@ -121,10 +128,14 @@ std::vector<ShortKPlan> short_k_plan_candidates(const GemmProblem& problem,
   std::stable_sort(plans.begin(), plans.end(), [](const ShortKPlan& one, const ShortKPlan& other) {
     return one.cycles < other.cycles;
   });
-  if (device.compute_major != 9 || problem.precision != Precision::fp32 ||
-      !has_measured_extents(problem)) {
+  if (!has_measured_extents(problem)) {
+    // Fewer rows or columns than were measured take parts of k as a part of a larger product, for
+    // the same bits; a whole product takes none.
+    std::stable_partition(plans.begin(), plans.end(),
+                          [](const ShortKPlan& plan) { return plan.splits == 1; });
     return plans;
   }
+  if (device.compute_major != 9 || problem.precision != Precision::fp32) return plans;
   rank_first_again(plans, 0.0, [&](const ShortKPlan& plan) {
     return short_k_network.measured_over_expected(
         timed_features(problem, plan, device.sm_count).features);

@@ -12,7 +12,8 @@
 
 namespace tilescope::operations {
 
-/// The plans of all tiles, those first that are expected to be fastest. Extents are at least 1.
+/// The plans of all tiles, those first that are expected to be fastest; behind them those with
+/// parts of k where these were not measured. Extents are at least 1.
 std::vector<ShortKPlan> short_k_plan_candidates(const GemmProblem& problem,
                                                 const DeviceProperties& device);
 

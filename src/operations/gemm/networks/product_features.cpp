@@ -44,11 +44,11 @@ std::array<double, product_features> features_of_product(const GemmProblem& prob
 }
 
 bool has_measured_extents(const GemmProblem& problem) {
-  constexpr std::int64_t least = 64, least_k = 16, most = 8192;
+  constexpr std::int64_t least_k = 16, most = 8192;
   constexpr double most_products = 0x1p35;
   const MatmulShape& s = problem.shape;
-  return std::min(s.m, s.n) >= least && s.k >= least_k && std::max({s.m, s.n, s.k}) <= most &&
-         0.5 * s.flops() <= most_products;
+  return std::min(s.m, s.n) >= least_measured && s.k >= least_k &&
+         std::max({s.m, s.n, s.k}) <= most && 0.5 * s.flops() <= most_products;
 }
 
 }  // namespace tilescope::operations

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "operations/gemm/problem/gemm_problem.hpp"
 
@@ -24,6 +25,8 @@ std::array<double, product_features + Own> with_features_of_product(
   std::copy(own.begin(), own.end(), std::copy(of_product.begin(), of_product.end(), all.begin()));
   return all;
 }
+
+constexpr std::int64_t least_measured = 64;  ///< rows and columns
 
 /// Whether plans of products of such extents were measured: 64 to 8,192 rows and columns, 16 to
 /// 8,192 steps of k, up to 2^35 multiplications. Too few products with more were.
