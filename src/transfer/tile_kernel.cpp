@@ -3,6 +3,7 @@
 #include "base/errors.hpp"
 #include "operations/gemm/general/general.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
+#include "operations/gemm/operands/operand_conversion.hpp"
 #include "operations/rung/kernel_plan.hpp"
 
 namespace tilescope::transfer {
@@ -20,6 +21,19 @@ constexpr std::int64_t copied_at_once = 4;
 GemmProblem dense_problem_of(const MatmulShape& shape, DataType element, Order a, Order b) {
   return dense_problem(shape, element == DataType::float64 ? Precision::fp64 : Precision::fp32,
                        element, element, a, b);
+}
+
+// As the whole product lies in a device's memory, whose rows decide over kernels and plans.
+GemmProblem whole_problem_of(const MatmulShape& shape, DataType element, Order a, Order b) {
+  GemmProblem problem = dense_problem_of(shape, element, a, b);
+  const auto padded = [&](Order order, std::int64_t rows, std::int64_t columns) {
+    return padded_operand({.operand = {.order = order}, .rows = rows, .columns = columns}, element,
+                          false);
+  };
+  problem.a = padded(a, shape.m, shape.k);
+  problem.b = padded(b, shape.k, shape.n);
+  problem.c = padded(Order::row_major, shape.m, shape.n);
+  return problem;
 }
 
 Order order_of(bool by_columns) {
@@ -90,7 +104,7 @@ bool multiplies_in_tiles(std::string_view name) {
 TileKernel choose_tile_kernel(const DeviceProperties& device, const MatmulShape& shape,
                               DataType element, Order a_order, Order b_order,
                               const std::string& name, bool must_cut_k) {
-  const GemmProblem whole = dense_problem_of(shape, element, a_order, b_order);
+  const GemmProblem whole = whole_problem_of(shape, element, a_order, b_order);
   const GemmVariant& ffma = gemm_variant(fast_sums);
   const GemmVariant& general = gemm_variant(whole_sums);
   if (name == general.name && !must_cut_k) {

@@ -57,6 +57,23 @@ TEST(TileKernel, PartsOfKAreThoseOfTheWholeProduct) {
   EXPECT_FALSE(small.a_by_columns) << "as it lies";
 }
 
+// Whose rows, in a device's memory, begin at multiples of 16 bytes.
+TEST(TileKernel, RowsLieAsThoseOfTheWholeProduct) {
+  constexpr Order by_columns = Order::column_major;
+  const MatmulShape odd{511, 64, 700};
+  const TileKernel kernel =
+      choose_tile_kernel(h200(), odd, DataType::float32, by_columns, by_columns, "short_k", false);
+  operations::GemmProblem problem = operations::dense_problem(
+      odd, Precision::fp32, DataType::float32, DataType::float32, by_columns, by_columns);
+  const auto plan_of = [&] { return operations::short_k_plan_candidates(problem, h200()).front(); };
+  const int dense = plan_of().tile.rows();
+  problem.a.leading = 512;
+  problem.b.leading = 704;
+  ASSERT_NE(plan_of().tile.rows(), dense);
+  EXPECT_EQ(kernel.short_k->tile.rows(), plan_of().tile.rows());
+  EXPECT_EQ(kernel.short_k->splits, plan_of().splits);
+}
+
 TEST(TileKernel, OnlySomeCanCutK) {
   EXPECT_EQ(chosen(h200(), {4096, 4096, 1 << 22}, "", true).name, "warp_tiles");
   EXPECT_TRUE(chosen(h200(), {4096, 4096, 1 << 22}, "", true).can_cut_k);
