@@ -308,7 +308,7 @@ TEST_F(Tuning, RightResultsOfAllKindsAreNotTakenForWrong) {
         EXPECT_NE(one.verdict, TuneVerdict::failed) << one.variant << ": " << one.reason;
         EXPECT_GT(one.time_ms, 0.0);
       }
-      std::set<std::string_view> expected{"general", "mma_sync", "short_k_mma"};
+      std::set<std::string_view> expected{"general", "mma_sync", "short_k", "short_k_mma"};
       if (p.batch > 1) expected.insert("small_products");
       EXPECT_EQ(variants, expected);
     }
