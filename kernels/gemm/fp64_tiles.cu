@@ -206,8 +206,8 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   unsigned free_stage = first_stage;
   int left = k;  // of it, from the next stage to copy
   // Copies are spread over the products, so that these need not wait until all have been issued.
-  // Beyond k they write zeros, which nothing reads: every stage closes a group, so that the count of
-  // groups gives their age.
+  // Beyond k they write zeros: every stage closes a group, so that the count of groups gives their
+  // age.
   const auto copy_piece = [&](int piece) {
     constexpr int of_a = decltype(copy_a)::copies, all = of_a + decltype(copy_b)::copies;
 #pragma unroll
@@ -231,10 +231,11 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     copy_piece(piece);
     if (piece + 1 == refills) close_stage();
   };
+  // The stage behind the last one is filled with zeros, since its first fragments are loaded.
   for (int s = 0; s < STAGES - 1; ++s) {
 #pragma unroll
     for (int piece = 0; piece < refills; ++piece) {
-      if (left > 0) copy_piece(piece);
+      if (left > -DEPTH) copy_piece(piece);
     }
     close_stage();
   }

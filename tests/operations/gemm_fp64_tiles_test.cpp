@@ -11,6 +11,7 @@
 #include "support/compiled_request.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
+#include "support/launch_findings.hpp"
 #include "support/matrices.hpp"
 
 namespace tilescope::operations {
@@ -136,6 +137,20 @@ TEST_P(GemmFp64Tiles, NorDoesThePlaceInATile) {
         ASSERT_EQ(c.get(b, i, j), c.get(b, 0, 0))
             << plan.tile.rows << ", " << plan.tile.slices << " slices, " << i << ", " << j;
       });
+    }
+  }
+}
+
+// The stage behind the last one is loaded from, too.
+TEST_P(GemmFp64Tiles, TheCheckerIsSilentHoweverFewTheSteps) {
+  LaunchFindings findings(*emulated_);
+  for (const std::int64_t k : {1, 32, 64, 65}) {
+    const GemmCase of = generator_.filled(fp64_problem({33, 34, k}));
+    for (const Fp64Plan& plan : plans_of(of.problem)) {
+      if (plan.splits > 1) continue;
+      EXPECT_EQ(defects_of(of, plan), "");
+      EXPECT_EQ(findings.take(), "") << plan.tile.rows << " x " << plan.tile.columns << ", "
+                                     << plan.tile.slices << " slices, " << k << " steps";
     }
   }
 }
