@@ -12,14 +12,14 @@
 // that lies so in global memory is copied as it is, in words or in chunks of four; one that lies
 // along k is turned on its way, word by word. Elements of 16 bits are widened on their way.
 //
-// Constants: ELEMENT, the type of A and B; OPERAND (element.cuh): float32 elements as_tf32 are cut, as
-// tensor cores cut them; C_TYPE; A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major;
-// A_QUADS, B_QUADS: whether its rows begin and end at multiples of 16 bytes; RM x RN sums of a thread,
-// 4 or 8 each; WARPS_DOWN x WARPS_ACROSS warps, of 4 x 8 lanes, for the tile; SLICES parts of each
-// stage's steps that warps of their own multiply; STAGES of DEPTH steps; BLOCKS_PER_SM; C_QUADS:
-// whether rows of C begin and end at multiples of 16 bytes; READS_C, BIAS, ACTIVATION (epilogue.cuh);
-// SPLIT: whether blocks share k, and write sums of their parts to `partial`, to which nothing is
-// added then.
+// Constants: ELEMENT, the type of A and B; OPERAND (element.cuh): float32 elements as_tf32 are cut,
+// as tensor cores cut them; C_TYPE; A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major;
+// A_QUADS, B_QUADS: whether its rows begin and end at multiples of 16 bytes; RM x RN sums of a
+// thread, 4 or 8 each; WARPS_DOWN x WARPS_ACROSS warps, of 4 x 8 lanes, for the tile; SLICES parts of
+// each stage's steps that warps of their own multiply; STAGES of DEPTH steps; BLOCKS_PER_SM; C_QUADS:
+// whether rows of C begin and end at multiples of 16 bytes; READS_C, BIAS, ACTIVATION
+// (epilogue.cuh); SPLIT: whether blocks share k, and write sums of their parts to `partial`, to which
+// nothing is added then.
 // Launch: 32 * WARPS_DOWN * WARPS_ACROSS * SLICES threads for each tile of C; columns of tiles
 // first, then rows, then the batch; parts of k in y; bytes as shared_bytes in the host's plan.
 #include "epilogue.cuh"

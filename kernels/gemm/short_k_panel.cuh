@@ -1,5 +1,5 @@
-// How an operand's elements of a stage of short_k.cu come to shared memory, as floats, step after step of
-// k: words by cp.async; elements of 16 bits, which that does not copy, through registers.
+// How an operand's elements of a stage of short_k.cu come to shared memory, as floats, step after step
+// of k: words by cp.async; elements of 16 bits, which that does not copy, through registers.
 //
 // Constants: ELEMENT, DEPTH.
 #pragma once
@@ -63,8 +63,8 @@ struct Panel {
     return along_k ? row * steps_beside + thread % steps_beside : row;
   }
 
-  // Calls visit(i, where it lies, whether it exists) for the copies `first` to `end` of this thread, of
-  // the next DEPTH steps, of which `steps` exist.
+  // Calls visit(i, where it lies, whether it exists) for the copies `first` to `end` of this thread,
+  // of the next DEPTH steps, of which `steps` exist.
   template <typename Visit>
   __device__ void each(int steps, int first, int end, const Visit& visit) {
     if (has_idle_threads && threadIdx.x >= copies) return;
@@ -81,7 +81,8 @@ struct Panel {
     return stage_at + 4 * (steps_to(i) * pitch + along(i));
   }
 
-  // Starts to copy them to the stage that is `stage_at` bytes behind the first; zeros where none exist.
+  // Starts to copy them to the stage that is `stage_at` bytes behind the first; zeros where none
+  // exist.
   __device__ void copy(unsigned stage_at, int steps, int first, int end) {
     each(steps, first, end, [&](int i, const ELEMENT* at, bool exists) {
       copy_async<4 * at_once>(place_of(i, to + stage_at), at, exists);

@@ -262,9 +262,19 @@ ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const Co
     b_views.push_back(shards.back().b.view());
     c_views.push_back(shards.back().c.view());
   }
-  distribute::ShardedProduct product(
-      distribute::assembled(devices, whole, a_views, b_views, c_views), options.variant,
-      distribute::Rows::arriving, Reach::linked);
+  distribute::ShardedProblem problem =
+      distribute::assembled(devices, whole, a_views, b_views, c_views);
+  // Its kernel and plan are those of one device, in whose memory rows have other gaps.
+  const auto in_memory = [](const GemmOperand& operand, std::int64_t of_rows,
+                            std::int64_t columns) {
+    return padded_operand(
+        {.operand = {.order = operand.order}, .rows = of_rows, .columns = columns}, operand.type,
+        false);
+  };
+  problem.whole.a = in_memory(problem.whole.a, shape.m, shape.k);
+  problem.whole.c = in_memory(problem.whole.c, shape.m, shape.n);
+  distribute::ShardedProduct product(problem, options.variant, distribute::Rows::arriving,
+                                     Reach::linked);
   const std::vector<HostTimes> times =
       HostProduct(devices, shards, whole.beta != 0.0, product, start).run();
   ShardedReport report = product.report();
