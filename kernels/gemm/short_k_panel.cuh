@@ -1,5 +1,5 @@
-// How an operand's elements of a stage of short_k.cu come to shared memory, as floats, step after step
-// of k: words by cp.async; elements of 16 bits, which that does not copy, through registers.
+// How an operand's elements of a stage of short_k.cu come to shared memory, as floats, step after
+// step of k: words by cp.async; elements of 16 bits, which that does not copy, through registers.
 //
 // Constants: ELEMENT, DEPTH.
 #pragma once

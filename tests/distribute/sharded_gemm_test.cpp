@@ -25,9 +25,8 @@ using testing::TestMatrix;
 
 using Devices = std::vector<std::shared_ptr<Device>>;
 
-/// C after the call for several devices, or `at_once` after that for one; its problem has one
-/// matrix and a bias for each column.
-GemmMatrices sharded(const Devices& devices, const GemmCase& of, bool at_once = false) {
+/// C after the call for several devices; its problem has one matrix and a bias for each column.
+GemmMatrices sharded(const Devices& devices, const GemmCase& of) {
   GemmMatrices c = of.c;
   const auto view = [](const GemmMatrices& m) {
     return ConstMatrixView{.data = m.image().data() + m.first(),
@@ -38,16 +37,12 @@ GemmMatrices sharded(const Devices& devices, const GemmCase& of, bool at_once = 
                            .leading = m.operand().leading};
   };
   const operations::GemmProblem& p = of.problem;
-  const MatmulOptions options{.precision = p.precision,
-                              .alpha = p.alpha,
-                              .beta = p.beta,
-                              .bias = of.bias,
-                              .activation = p.activation};
-  if (at_once) {
-    matmul(*devices.front(), view(of.a), view(of.b), MatrixView{view(c)}, options);
-  } else {
-    matmul_sharded(devices, view(of.a), view(of.b), MatrixView{view(c)}, options);
-  }
+  matmul_sharded(devices, view(of.a), view(of.b), MatrixView{view(c)},
+                 {.precision = p.precision,
+                  .alpha = p.alpha,
+                  .beta = p.beta,
+                  .bias = of.bias,
+                  .activation = p.activation});
   return c;
 }
 
@@ -112,23 +107,6 @@ TEST(Sharded, BitsAreThoseOfOneDevice) {
                                   .precision = precision};
       EXPECT_EQ(product_on(one, shape, order, options), product_on(three, shape, order, options))
           << name_of(precision);
-    }
-  }
-}
-
-// A device's memory has other gaps between rows than the host's, and plans follow from these.
-TEST(Sharded, BitsAreThoseOfOneDeviceWhateverTheGapsOfTheHost) {
-  const Devices three = open_devices("emulated:h200,emulated:h200,emulated:h200");
-  testing::GemmGenerator generator{17};
-  for (const Order a_order : {Order::row_major, Order::column_major}) {
-    for (const Order b_order : {Order::row_major, Order::column_major}) {
-      operations::GemmProblem problem = operations::dense_problem(
-          {128, 130, 255}, Precision::fp64, DataType::float64, DataType::float64, a_order, b_order);
-      problem.a.leading += 2;
-      problem.b.leading += 2;
-      problem.c.leading += 2;
-      const GemmCase of = generator.filled(problem);
-      EXPECT_EQ(sharded(three, of).image(), sharded(three, of, true).image());
     }
   }
 }
