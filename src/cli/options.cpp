@@ -132,6 +132,7 @@ void whole(CLI::Option& option) {
 
 void real(CLI::Option& option) {
   const auto check = [](std::string& text) -> std::string {
+    if (text.empty()) return "its value is empty";
     double value = 0.0;
     if (!CLI::detail::lexical_cast(text, value)) {
       return fmt::format("expected a number such as 0.5, got \"{}\"", printable(text, 40));
