@@ -156,8 +156,8 @@ __device__ inline void add_slices(OwnSums& own, const Sums& sums, unsigned char*
       }
     });
   }
-  __syncthreads();
   if (SLICES == 1) return;
+  __syncthreads();
   each_pair([&](int i, int row, int column, int e) {
     const double2 neighbour = *place(slice, slice ^ 1, i);
     own[row][column][e] += neighbour.x, own[row][column][e + 1] += neighbour.y;

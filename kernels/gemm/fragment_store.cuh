@@ -18,7 +18,7 @@ template <typename Sum, int across, bool reads_c>
 struct FragmentStore {
   using Sums = Sum[across][4];
 
-  // What is added to the sums: C as it was, and the bias of a lane's columns, or of its rows.
+  // The addends of the sums: C as it was, and the bias of a lane's columns, or of its rows.
   struct Added {
     ElementPair<C_TYPE> old[2][across];
     float bias[BIAS == bias_of_column ? 2 * across : 2];

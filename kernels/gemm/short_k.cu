@@ -297,7 +297,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
       }
       constexpr int kept = is_long ? 1 : rows_of_slice;
       float before[kept][across] = {}, of_row[kept] = {};
-      // What is added to row r, into place `to` of those that are kept.
+      // Reads the addends of row r into place `to` of those that are kept.
       const auto read_row = [&](int r, int to) {
         const int at_row = row_at(first * lanes_down + r);
         if (BIAS == bias_of_row && own_row + at_row < rows_left) of_row[to] = bias[own_row + at_row];

@@ -57,7 +57,7 @@ struct Panel {
     to = panel + 4 * (k * pitch + x);
   }
 
-  // Of a stage, of the first copy. Computed again, it takes no register.
+  // The first copy's step in its stage. Computed again, it takes no register.
   __device__ static int first_step() {
     const int thread = threadIdx.x, row = thread / in_row;
     return along_k ? row * steps_beside + thread % steps_beside : row;

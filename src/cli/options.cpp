@@ -121,13 +121,21 @@ Rule one_of_listed(std::span<const std::string_view> words) {
       [check = CLI::IsMember(copies).description("")](CLI::Option& option) { option.check(check); };
 }
 
-void whole(CLI::Option& option) {
-  const auto check = [](std::string& text) -> std::string {
+namespace {
+
+void check_whole(CLI::Option& option, bool takes_sign) {
+  const auto check = [takes_sign](std::string& text) -> std::string {
     if (text.empty()) return "its value is empty";
-    if (is_whole_number(text.starts_with('-') ? text.substr(1) : text)) return {};
+    if (is_whole_number(takes_sign && text.starts_with('-') ? text.substr(1) : text)) return {};
     return fmt::format("expected a whole number such as 64, got \"{}\"", printable(text, 40));
   };
   option.check({check, ""});
+}
+
+}  // namespace
+
+void whole(CLI::Option& option) {
+  check_whole(option, true);
 }
 
 void real(CLI::Option& option) {
@@ -153,13 +161,7 @@ Rule up_to(std::uint64_t most) {
 }
 
 void Options::whole_if_so_named(CLI::Option& option) {
-  if (!names_whole_number(option)) return;
-  whole(option);
-  const auto check = [](std::string& text) -> std::string {
-    if (!text.starts_with('-')) return {};
-    return fmt::format("expected a whole number such as 64, got \"{}\"", printable(text, 40));
-  };
-  option.check({check, ""});
+  if (names_whole_number(option)) check_whole(option, false);
 }
 
 void Options::json(std::string& target) const {

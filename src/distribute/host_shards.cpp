@@ -62,9 +62,7 @@ class HostShard {
 
  private:
   GemmOperand layout() const {
-    return padded_operand(
-        {.operand = {.order = host_.order}, .rows = host_.rows, .columns = host_.columns},
-        host_.type, false);
+    return padded_operand(host_.order, host_.rows, host_.columns, host_.type);
   }
   void upload(const Range& rows, const Range& columns, const Stream& stream) {
     const View from = part(host_, rows.first, rows.count, columns.first, columns.count);
@@ -265,14 +263,9 @@ ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const Co
   distribute::ShardedProblem problem =
       distribute::assembled(devices, whole, a_views, b_views, c_views);
   // Its kernel and plan are those of one device, in whose memory rows have other gaps.
-  const auto in_memory = [](const GemmOperand& operand, std::int64_t of_rows,
-                            std::int64_t columns) {
-    return padded_operand(
-        {.operand = {.order = operand.order}, .rows = of_rows, .columns = columns}, operand.type,
-        false);
-  };
-  problem.whole.a = in_memory(problem.whole.a, shape.m, shape.k);
-  problem.whole.c = in_memory(problem.whole.c, shape.m, shape.n);
+  GemmOperand &of_a = problem.whole.a, &of_c = problem.whole.c;
+  of_a = padded_operand(of_a.order, shape.m, shape.k, of_a.type);
+  of_c = padded_operand(of_c.order, shape.m, shape.n, of_c.type);
   distribute::ShardedProduct product(problem, options.variant, distribute::Rows::arriving,
                                      Reach::linked);
   const std::vector<HostTimes> times =

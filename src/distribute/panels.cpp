@@ -104,8 +104,7 @@ std::vector<Piece> pieces_of(std::int64_t parts, std::size_t panels, std::size_t
 
 operations::GemmOperand panel_operand(const operations::GemmOperand& b, std::int64_t k,
                                       std::int64_t width) {
-  return operations::padded_operand({.operand = {.order = b.order}, .rows = k, .columns = width},
-                                    b.type, false);
+  return operations::padded_operand(b.order, k, width, b.type);
 }
 
 }  // namespace tilescope::distribute

@@ -26,13 +26,9 @@ GemmProblem dense_problem_of(const MatmulShape& shape, DataType element, Order a
 // As the whole product lies in a device's memory, whose rows decide over kernels and plans.
 GemmProblem whole_problem_of(const MatmulShape& shape, DataType element, Order a, Order b) {
   GemmProblem problem = dense_problem_of(shape, element, a, b);
-  const auto padded = [&](Order order, std::int64_t rows, std::int64_t columns) {
-    return padded_operand({.operand = {.order = order}, .rows = rows, .columns = columns}, element,
-                          false);
-  };
-  problem.a = padded(a, shape.m, shape.k);
-  problem.b = padded(b, shape.k, shape.n);
-  problem.c = padded(Order::row_major, shape.m, shape.n);
+  problem.a = padded_operand(a, shape.m, shape.k, element);
+  problem.b = padded_operand(b, shape.k, shape.n, element);
+  problem.c = padded_operand(Order::row_major, shape.m, shape.n, element);
   return problem;
 }
 

@@ -83,9 +83,7 @@ class ShortKRun final : public GemmRun {
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     KernelArguments arguments = operand_arguments(problem_, addresses);
-    arguments.push(reduction_ ? reduction_->partial() : DeviceAddress{0});
-    arguments.push(reduction_ ? reduction_->pitch() : std::int64_t{0});
-    arguments.push(static_cast<std::int32_t>(plan_.k_of_part));
+    push_parts(arguments, reduction_.get(), plan_.k_of_part);
     device_.launch(kernels_.of(addresses), launch_, arguments, stream);
     if (reduction_) reduction_->run(addresses, stream);
   }

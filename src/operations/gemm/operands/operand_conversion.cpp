@@ -81,4 +81,9 @@ GemmOperand padded_operand(const OperandLayout& shape, DataType type, bool repea
           .batch_stride = repeated ? 0 : shape.vectors() * leading};
 }
 
+GemmOperand padded_operand(Order order, std::int64_t rows, std::int64_t columns, DataType type) {
+  return padded_operand({.operand = {.order = order}, .rows = rows, .columns = columns}, type,
+                        false);
+}
+
 }  // namespace tilescope::operations

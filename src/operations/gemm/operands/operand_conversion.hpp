@@ -54,5 +54,7 @@ class StagedOperand {
 /// begin with a cache line, since tiles of them are read in fewer pieces. `repeated`: one matrix
 /// stands for the whole batch.
 GemmOperand padded_operand(const OperandLayout& shape, DataType type, bool repeated);
+/// The same for one matrix.
+GemmOperand padded_operand(Order order, std::int64_t rows, std::int64_t columns, DataType type);
 
 }  // namespace tilescope::operations

@@ -62,4 +62,11 @@ void SplitReduction::run(const GemmAddresses& addresses, const Stream& stream) c
   device_.launch(kernel_, launch, arguments, stream);
 }
 
+void push_parts(KernelArguments& arguments, const SplitReduction* reduction,
+                std::int64_t k_of_part) {
+  arguments.push(reduction ? reduction->partial() : DeviceAddress{0});
+  arguments.push(reduction ? reduction->pitch() : std::int64_t{0});
+  arguments.push(static_cast<std::int32_t>(k_of_part));
+}
+
 }  // namespace tilescope::operations

@@ -32,4 +32,9 @@ class SplitReduction {
   Kernel kernel_;
 };
 
+/// The last arguments of kernels whose blocks may share k: where the sums of parts go, or nowhere
+/// if there is no `reduction`, and the steps of a part.
+void push_parts(KernelArguments& arguments, const SplitReduction* reduction,
+                std::int64_t k_of_part);
+
 }  // namespace tilescope::operations
