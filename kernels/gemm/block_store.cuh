@@ -10,6 +10,7 @@
 #include "async_copy.cuh"
 #include "common/pack.cuh"
 #include "epilogue.cuh"
+#include "whole_store.cuh"
 
 // `rows` x `columns` sums, stored by `threads`. `reads_c`: whether C is added.
 template <typename Sum, int rows, int columns, int threads, bool reads_c>
@@ -112,7 +113,7 @@ class BlockStore {
               result(sums.at[e], old.each[in_chunk], bias_of(r, place + in_chunk));
         }
       }
-      *reinterpret_cast<uint4*>(at) = chunk.all;
+      store_whole(reinterpret_cast<uint4*>(at), chunk.all);
     });
     each_single([&](int i, C_TYPE* at, int r, int place) {
       *at = result(of(memory).sums[r][place], single[reads_c ? i : 0], bias_of(r, place));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "chunk_shift.cuh"
+#include "whole_store.cuh"
 
 // `rows` x `columns` elements of WORD; 16 bytes divide to_pitch and `to`. Behind the last element of
 // a row zeros are written, up to a whole chunk of 16 bytes; nothing outside the matrix is read.
@@ -44,7 +45,7 @@ struct RowCopy {
       }
       result = *reinterpret_cast<const uint4*>(values);
     }
-    *reinterpret_cast<uint4*>(to + row * to_pitch + column) = result;
+    store_whole(reinterpret_cast<uint4*>(to + row * to_pitch + column), result);
   }
 
   // By a warp: 32 chunks of each of COUNT rows from `row` on. All reads are under way before the

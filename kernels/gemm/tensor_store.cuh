@@ -4,6 +4,7 @@
 #include "box_chunks.cuh"
 #include "chunk_shift.cuh"
 #include "tensor_addend.cuh"
+#include "whole_store.cuh"
 
 __device__ inline float finished(float sum, float before, float bias, const Arguments& p) {
   return epilogue<ACTIVATION>(sum, p.alpha, READS_C ? p.beta : 0.0F, before, bias);
@@ -94,7 +95,7 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         if (first + i >= rows.count) break;
-        *reinterpret_cast<uint4*>(to + (first + i) * step * p.c_leading) = values[i];
+        store_whole(reinterpret_cast<uint4*>(to + (first + i) * step * p.c_leading), values[i]);
       }
     }
   }

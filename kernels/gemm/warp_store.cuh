@@ -8,6 +8,7 @@
 
 #include "common/pack.cuh"
 #include "epilogue.cuh"
+#include "whole_store.cuh"
 
 template <typename Sum>
 struct PairOf;
@@ -30,20 +31,6 @@ union Neighbours {
   typename Word<sizeof(Element) * count>::type all;
   Element each[count];
 };
-
-// One store to global memory: the compiler may write the members of a vector one by one.
-template <typename Words>
-__device__ inline void store_whole(Words* to, const Words& words) {
-  *to = words;
-}
-__device__ inline void store_whole(uint2* to, const uint2& words) {
-  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(words.x), "r"(words.y) : "memory");
-}
-__device__ inline void store_whole(uint4* to, const uint4& words) {
-  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.x), "r"(words.y),
-               "r"(words.z), "r"(words.w)
-               : "memory");
-}
 
 // 16 rows of `columns` sums, stored `at_once` at a time; rows of C begin and end at multiples of
 // these. `reads_c`: whether C is added.

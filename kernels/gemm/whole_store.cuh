@@ -1,0 +1,17 @@
+// Stores of several words to global memory in one instruction. Of an assignment, above all one that is
+// not reached by every iteration of an unrolled loop, the compiler may make one store for each word:
+// four times the requests, each for a quarter of the bytes of every sector.
+#pragma once
+
+template <typename Words>
+__device__ inline void store_whole(Words* to, const Words& words) {
+  *to = words;
+}
+__device__ inline void store_whole(uint2* to, const uint2& words) {
+  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(words.x), "r"(words.y) : "memory");
+}
+__device__ inline void store_whole(uint4* to, const uint4& words) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.x), "r"(words.y),
+               "r"(words.z), "r"(words.w)
+               : "memory");
+}
