@@ -12,12 +12,10 @@
 
 using Word = WORD;
 
-// One matrix of a launch. Warps copy `pieces` of 32 chunks of 16 bytes of each row; where a row has
-// few chunks, `pieces` is 0 and each thread copies one of `chunks`.
+// One matrix of a launch.
 struct Part {
   RowCopy<Word> copy;
   long long from_stride, to_stride;  // of the batch, elements
-  unsigned pieces, chunks;
 };
 
 struct Parts {
@@ -27,36 +25,21 @@ struct Parts {
 };
 
 // Both operands of a product, or one, to rows that begin with whole chunks. Launch: 256 threads, in
-// grid x the blocks of the first and those of the second matrix, z over the batch. After the kernel
-// that turns the product's other operand it copies beside it: that one has waited for what came
-// before, and this one ends after it, so that the product waits for both.
+// grid x the blocks of the first matrix and those of the second, each for 256 chunks of a band of
+// rows; y over the bands, z over the batch. After the kernel that turns the product's other operand it
+// copies beside it: that one has waited for what came before, and this one ends after it, so that the
+// product waits for both.
 extern "C" __global__ void __launch_bounds__(256) copy_rows(const __grid_constant__ Parts parts) {
-  constexpr int warps = 8;
   // The product may prepare itself; it waits for this kernel's end before it reads.
   let_next_grid_begin();
-  if (!parts.follows_turning) await_previous_grid();
   const bool is_second = blockIdx.x >= parts.blocks_of_first;
   const Part& part = parts.at[is_second];
   const unsigned block = blockIdx.x - (is_second ? parts.blocks_of_first : 0);
   RowCopy<Word> copy = part.copy;
   copy.from += blockIdx.z * part.from_stride;
   copy.to += blockIdx.z * part.to_stride;
-  if (part.pieces > 0) {
-    constexpr int rows_at_once = ROWS_AT_ONCE;
-    const unsigned unit = block * warps + threadIdx.x / 32, group = unit / part.pieces;
-    const long long row = static_cast<long long>(group) * rows_at_once;
-    if (row < copy.rows) {
-      copy.copy_pieces<rows_at_once>(static_cast<int>(row),
-                                     static_cast<int>(unit - group * part.pieces));
-    }
-  } else {
-    const long long i = static_cast<long long>(block) * blockDim.x + threadIdx.x;
-    const long long row = i / part.chunks;
-    if (row < copy.rows) {
-      copy.copy_chunk(static_cast<int>(row), static_cast<int>(i - row * part.chunks) *
-                                                 RowCopy<Word>::elements);
-    }
-  }
+  if (!parts.follows_turning) await_previous_grid();
+  copy.copy(static_cast<long long>(blockIdx.y) * copy.band, block * 256 + threadIdx.x);
   if (parts.follows_turning) await_previous_grid();
 }
 

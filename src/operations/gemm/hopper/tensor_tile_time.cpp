@@ -40,9 +40,9 @@ constexpr double stored_in_rows_16 = 4.6, stored_in_rows_32 = 3.75;
 constexpr double stored_by_two_16 = 6.57, stored_by_two_32 = 5.92;
 constexpr double row_cycles = 7.7, row_cycles_by_two = 9.35;
 constexpr double written_in_rows_16 = 1.1, written_in_rows_32 = 2.0, bytes_of_ends = 35.0;
-// A kernel before the tiles that copies operands, or one behind them that adds up parts of k, and
-// bytes per cycle of both.
-constexpr double copying_cycles = 2450.0, copied_bytes = 1500.0;
+// A kernel before the tiles that copies operands, or turns one, or one behind them that adds up parts
+// of k, and their bytes per cycle.
+constexpr double copying_cycles = 700.0, turning_cycles = 4900.0, copied_bytes = 1500.0;
 constexpr double adding_cycles = 2890.0, added_bytes = 2880.0;
 // Until another consumer goes on where consumers take tiles in turn, and what a tile of k of one
 // consumer costs beside that of two.
@@ -213,9 +213,12 @@ double other_kernels_cycles(const GemmProblem& problem, const TensorTile& tile,
   const MatmulShape& s = problem.shape;
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   double cycles = 0.0;
-  // Copies of both operands are one launch, unless one is transposed.
-  if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
-  if (layout.a.transposed || layout.b.transposed) cycles += copying_cycles;
+  // Copies of both operands are one launch; beside one that turns the other they are hidden.
+  if (layout.a.transposed || layout.b.transposed) {
+    cycles += turning_cycles;
+  } else if (layout.a.repacked || layout.b.repacked) {
+    cycles += copying_cycles;
+  }
   // A cluster begins when all its SMs are free of the kernel before.
   constexpr double layers_after_copies = 1300.0;
   if (tile.layers > 1 && (layout.a.repacked || layout.b.repacked)) cycles += layers_after_copies;

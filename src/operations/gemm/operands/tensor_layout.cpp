@@ -25,8 +25,7 @@ RowsInMemory repacked(const RowsInMemory& from, bool transposed) {
   return to;
 }
 
-constexpr int threads = 256, warps = threads / 32;  // of a block of either kernel
-constexpr std::int64_t rows_at_once = 2;            // copied by a warp
+constexpr int threads = 256;  // of a block of either kernel
 
 KernelRequest repack_request(std::string_view kernel, DataType type) {
   KernelRequest request = embedded_request("gemm/repack.cu");
@@ -34,20 +33,19 @@ KernelRequest repack_request(std::string_view kernel, DataType type) {
   request.defines.emplace_back("WORD", size_of(type) == 1   ? "unsigned char"
                                        : size_of(type) == 2 ? "unsigned short"
                                                             : "unsigned int");
-  request.defines.push_back(define("ROWS_AT_ONCE", rows_at_once));
   return request;
 }
 
-// Matches kernels/gemm/repack.cu.
+// Matches kernels/gemm/repack.cu and row_copy.cuh.
 struct RowCopy {
   DeviceAddress from, to;
   std::int64_t from_pitch, to_pitch;
-  std::int32_t rows, columns;
+  std::int32_t rows, columns, band;
+  std::uint32_t chunks, inverse, shift;
 };
 struct Part {
   RowCopy copy;
   std::int64_t from_stride, to_stride;
-  std::uint32_t pieces, chunks;
 };
 struct Parts {
   std::array<Part, 2> at;
@@ -57,27 +55,26 @@ struct Parts {
 
 Part part_of(const RowsInMemory& from, DeviceAddress from_address, const RowsInMemory& to,
              DeviceAddress to_address) {
-  constexpr std::int64_t chunks_of_piece = 32;
+  constexpr std::int64_t most_chunks = std::int64_t{1} << 30U;  // of a band
   const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from.type));
-  const std::int64_t chunks = groups_of(from.columns, chunk);
-  // With less than half a piece most lanes of a warp would have nothing to copy.
-  const std::int64_t pieces = 2 * chunks > chunks_of_piece ? groups_of(chunks, chunks_of_piece) : 0;
+  const auto chunks = static_cast<std::uint64_t>(
+      std::max<std::int64_t>(1, groups_of(from.columns, chunk)));
+  std::uint32_t shift = 0;  // 2^shift is the first power that is not less than `chunks`
+  while (std::uint64_t{1} << shift < chunks) ++shift;
+  const std::uint64_t power = std::uint64_t{1} << (31 + shift);
+  const std::int64_t band = std::min(from.rows, most_chunks / static_cast<std::int64_t>(chunks));
   return {.copy = {.from = from_address,
                    .to = to_address,
                    .from_pitch = from.pitch,
                    .to_pitch = to.pitch,
                    .rows = static_cast<std::int32_t>(from.rows),
-                   .columns = static_cast<std::int32_t>(from.columns)},
+                   .columns = static_cast<std::int32_t>(from.columns),
+                   .band = static_cast<std::int32_t>(std::max<std::int64_t>(1, band)),
+                   .chunks = static_cast<std::uint32_t>(chunks),
+                   .inverse = static_cast<std::uint32_t>((power + chunks - 1) / chunks),
+                   .shift = shift},
           .from_stride = from.batch_stride,
-          .to_stride = to.batch_stride,
-          .pieces = static_cast<std::uint32_t>(pieces),
-          .chunks = static_cast<std::uint32_t>(chunks)};
-}
-
-std::int64_t blocks_of(const Part& part) {
-  const std::int64_t rows = part.copy.rows;
-  return part.pieces ? groups_of(groups_of(rows, rows_at_once) * part.pieces, warps)
-                     : groups_of(rows * part.chunks, threads);
+          .to_stride = to.batch_stride};
 }
 
 }  // namespace
@@ -201,14 +198,17 @@ void Repacking::copy_rows(std::span<const Operand> operands, bool follows_turnin
   const Repacking& first = *operands.front().copy;
   Parts parts{};
   parts.follows_turning = follows_turning ? 1 : 0;
-  std::int64_t blocks = 0;
+  std::int64_t blocks = 0, bands = 1;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Repacking& copy = *operands[i].copy;
     parts.at[i] = part_of(copy.from_, operands[i].from, copy.to_, copy.address());
-    blocks += blocks_of(parts.at[i]);
+    const RowCopy& rows = parts.at[i].copy;
+    blocks += groups_of(std::int64_t{rows.band} * rows.chunks, threads);
+    bands = std::max(bands, groups_of(rows.rows, rows.band));
     if (i == 0) parts.blocks_of_first = static_cast<std::uint32_t>(blocks);
   }
   Launch launch = flat_launch(blocks, threads);
+  launch.grid.y = static_cast<std::uint32_t>(bands);
   launch.grid.z = static_cast<std::uint32_t>(first.from_.batch);
   launch.overlaps_previous = true;
   first.device_.launch(first.kernel_, launch, KernelArguments::of(parts), stream);
