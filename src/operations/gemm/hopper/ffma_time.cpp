@@ -52,18 +52,11 @@ FfmaTime expected_time(const GemmProblem& problem, const FfmaPlan& plan, int sm_
   constexpr double first_addend = 1170.0, added_bytes_per_cycle = 845.0;
   if (problem.beta != 0.0) time.adding = first_addend + c_bytes / added_bytes_per_cycle;
   // Copied operands are read and written once more, by one launch.
-  const bool copies_a = plan.a == FfmaSource::copy, copies_b = plan.b == FfmaSource::copy;
-  const bool turns = (copies_a && !ffma_a_lies_as_tile(problem, plan.tile)) ||
-                     (copies_b && !ffma_b_lies_as_tile(problem));
   double copied = 0.0;
-  if (copies_a) copied += double(s.m) * double(s.k);
-  if (copies_b) copied += double(s.k) * double(s.n);
-  constexpr double launch_that_turns = 2850.0, launch_that_copies = 1100.0;
-  constexpr double copied_bytes_per_cycle = 1655.0;
-  if (copied > 0) {
-    time.copying = (turns ? launch_that_turns : launch_that_copies) +
-                   8.0 * batch * copied / copied_bytes_per_cycle;
-  }
+  if (plan.a == FfmaSource::copy) copied += double(s.m) * double(s.k);
+  if (plan.b == FfmaSource::copy) copied += double(s.k) * double(s.n);
+  constexpr double launch_of_copies = 2850.0, copied_bytes_per_cycle = 1655.0;
+  if (copied > 0) time.copying = launch_of_copies + 8.0 * batch * copied / copied_bytes_per_cycle;
   if (plan.splits > 1) {
     // Partial sums are written and read once, mostly in the L2 cache, by a second launch.
     constexpr double launch = 1150.0, cached_bytes_per_cycle = 2930.0;

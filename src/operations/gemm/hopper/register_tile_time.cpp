@@ -31,9 +31,7 @@ constexpr double slower_off_lines = 1.3, slower_off_sectors = 1.91, slower_by_cl
 // Blocks that share a tile wait for each other; those that share C exchange halves of their sums.
 constexpr double pair_cycles = 350.0, pair_step_cycles = 64.0, least_cycles_of_pair = 380.0;
 constexpr double exchange_cycles = 5500.0;
-// For a copy of an operand before the product, beside its traffic; less where one launch that turns
-// neither copies all.
-constexpr double repack_cycles = 3000.0, saved_by_copying = 1750.0;
+constexpr double repack_cycles = 3000.0;  // for a copy before the product, beside its traffic
 constexpr double store_cycles = 660.0, stored_elements_per_cycle = 8.4;
 constexpr double of_transposed = 0.65;  // of that rate
 // C whose rows do not begin with sectors of 32 bytes is written in parts of them, times the bytes:
@@ -123,7 +121,6 @@ RegisterTime expected_time(const GemmProblem& problem, const RegisterTile& tile,
        {std::pair{layout.repacks_a, &layout.a}, std::pair{layout.repacks_b, &layout.b}}) {
     if (repacks) cycles += repack_cycles + 2.0 * rows->bytes() / bytes_from_memory;
   }
-  if ((layout.repacks_a || layout.repacks_b) && !layout.transposes_a) cycles -= saved_by_copying;
   if (tile.splits > 1) cycles += adding_cycles + 8.0 * tile.splits * c_bytes / bytes_from_l2;
   return {.units = units,
           .rounds = rounds,

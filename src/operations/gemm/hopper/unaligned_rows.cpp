@@ -80,7 +80,7 @@ double predicted_time(const GemmProblem& p, const DeviceProperties& device) {
 
 // The same for a product of copied operands.
 double predicted_time_of_copies(const GemmProblem& p) {
-  constexpr double launches = 6.0, ends_of_blocks = 2.0;
+  constexpr double launches = 7.0, ends_of_blocks = 2.0;
   constexpr double bytes_read = 3.6e6, operations = 600e6;  // bytes a microsecond
   const MatmulShape& s = p.shape;
   const bool copies_a = residue_groups(rows_of_a(p).pitch_bytes()) > 1;
