@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "operations/gemm/operands/tensor_layout.hpp"
+#include "operations/rung/kernel_source.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -133,6 +134,66 @@ TEST(Repacking, CopiesRowsOfAnyExtentsAndPitch) {
   copies<std::uint32_t>(DataType::float32, 18, 129, 129);
   copies<std::uint32_t>(DataType::float32, 7, 255, 257, 1, 0, 3);  // so does the first row
   copies<std::uint32_t>(DataType::float32, 33, 3, 7);
+  copies<std::uint8_t>(DataType::float8_e4m3, 21, 259, 261);
+}
+
+// The kernel divides by the chunks of a row, by a multiplication.
+TEST(Repacking, CopiesRowsOfAnyNumberOfChunks) {
+  for (const std::int64_t chunks : {1, 2, 3, 5, 7, 9, 31, 32, 33, 63, 65, 127, 129, 1023, 1025}) {
+    copies<std::uint16_t>(DataType::bfloat16, chunks < 100 ? 131 : 13, 8 * chunks - 1,
+                          8 * chunks + 1);
+  }
+}
+
+// Matrices of 16 GiB and more are copied in bands of rows. Here they have four rows.
+TEST(Repacking, CopiesBandsOfRows) {
+  struct Rows {
+    DeviceAddress from, to;
+    std::int64_t from_pitch, to_pitch;
+    std::int32_t rows, columns, band;
+    std::uint32_t chunks, inverse, shift;
+    std::int64_t from_stride, to_stride;
+  };
+  struct Arguments {
+    Rows of_first, of_second;
+    std::uint32_t blocks_of_first;
+    std::int32_t follows_turning;
+  };
+  constexpr std::int32_t rows = 10, columns = 20, from_pitch = 21, to_pitch = 24, band = 4;
+  const auto device = Device::open("emulated");
+  std::vector<std::uint16_t> data((rows - 1) * from_pitch + columns), result(rows * to_pitch);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint16_t>(i + 1);
+  const std::size_t bytes = data.size() * sizeof(std::uint16_t);
+  const Buffer from = device->allocate(bytes, "from");
+  const Buffer to = device->allocate(result.size() * sizeof(std::uint16_t), "to");
+  device->copy_to_device(from.address(), data.data(), bytes);
+
+  KernelRequest request = embedded_request("gemm/repack.cu");
+  request.kernel = "copy_rows";
+  request.defines = {{"WORD", "unsigned short"}};
+  Arguments arguments{};
+  arguments.of_first = {.from = from.address(),
+                        .to = to.address(),
+                        .from_pitch = from_pitch,
+                        .to_pitch = to_pitch,
+                        .rows = rows,
+                        .columns = columns,
+                        .band = band,
+                        .chunks = 3,
+                        .inverse = (std::uint64_t{1} << 33U) / 3 + 1,
+                        .shift = 2,
+                        .from_stride = 0,
+                        .to_stride = 0};
+  arguments.blocks_of_first = 1;
+  device->launch(device->load(request), {.grid = {1, (rows + band - 1) / band}, .block = {256}},
+                 KernelArguments::of(arguments), {});
+  device->copy_to_host(result.data(), to.address(), result.size() * sizeof(std::uint16_t));
+  for (std::int32_t r = 0; r < rows; ++r) {
+    for (std::int32_t c = 0; c < to_pitch; ++c) {
+      const int expected = c < columns ? r * from_pitch + c + 1 : 0;
+      ASSERT_EQ(result[static_cast<std::size_t>(r * to_pitch + c)], expected) << r << ", " << c;
+    }
+  }
 }
 
 TEST(Repacking, CopiesBothOperandsAtOnce) {

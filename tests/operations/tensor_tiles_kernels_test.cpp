@@ -91,6 +91,25 @@ TEST(TensorTilesKernels, SpillNothingWhereBArrives) {
   }
 }
 
+// A store of 16 bytes that a loop may skip: the compiler would make four of it, if it were let.
+TEST(TensorTilesKernels, StoreRowsThatBeginAnywhereInWholeChunks) {
+  GemmProblem added = tensor_product(1003, 1001, 999);
+  added.beta = 1.0;
+  for (const GemmProblem& problem :
+       {tensor_product(1003, 1001, 999), added, tensor_product(1003, 1001, 999, Precision::tf32),
+        tensor_product(8192, 8191, 128), tensor_product(333, 201, 99)}) {
+    for (const std::string_view variant : {"tensor_tiles", "panel_tiles", "short_k_mma"}) {
+      if (gemm_variant(variant).refusal(problem, hopper())) continue;
+      SCOPED_TRACE(fmt::format("{} of {} in {}", variant, problem.shape.n, name_of(problem.precision)));
+      const Step step = recorded_plan(gemm_variant(variant), problem, hopper()).steps.back();
+      const std::string ptx = testing::compiled(step.source, step.defines).ptx;
+      EXPECT_THAT(ptx, HasSubstr("st.global.v4.u32"));
+      EXPECT_THAT(ptx, Not(HasSubstr("st.global.u32")));
+      EXPECT_THAT(ptx, Not(HasSubstr("st.global.v2.u16")));
+    }
+  }
+}
+
 // Tiles of few and of many sums for each thread.
 TEST(TensorTilesKernels, SpillNothingWhereThreadsFetchC) {
   for (GemmProblem problem : {tensor_product(8191, 8191, 1999), tensor_product(1722, 1675, 78),

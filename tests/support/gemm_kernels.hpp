@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compile/compiler.hpp"
@@ -27,11 +28,10 @@ inline std::string constant(const operations::Step& step, std::string_view name)
   return "none";
 }
 
-/// The messages of compiler and assembler for a source below kernels/ for Hopper.
-inline std::string compiler_log(const std::string& source, const operations::Defines& defines,
-                                std::vector<std::string> options = {}) {
+/// A source below kernels/, compiled for Hopper.
+inline compile::Program compiled(const std::string& source, const operations::Defines& defines,
+                                 std::vector<std::string> options = {}) {
   const KernelRequest request = operations::embedded_request(source);
-  options.emplace_back("--ptxas-options=-v");
   return compile::compile({.source_name = request.source_name,
                            .source = request.source,
                            .kernel = "gemm",
@@ -39,8 +39,14 @@ inline std::string compiler_log(const std::string& source, const operations::Def
                            .defines = defines,
                            .include_directories = {},
                            .headers = request.headers,
-                           .extra_options = options})
-      .log;
+                           .extra_options = std::move(options)});
+}
+
+/// The messages of compiler and assembler for it.
+inline std::string compiler_log(const std::string& source, const operations::Defines& defines,
+                                std::vector<std::string> options = {}) {
+  options.emplace_back("--ptxas-options=-v");
+  return compiled(source, defines, std::move(options)).log;
 }
 
 }  // namespace tilescope::testing
