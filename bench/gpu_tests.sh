@@ -6,6 +6,7 @@
 # Usage: bench/gpu_tests.sh TEST_CUDA FOLDER [CHECKED]
 #   TEST_CUDA: build-portable/tests/test_cuda (make portable, with -DTILESCOPE_BUILD_TESTS=ON)
 #   CHECKED: the tests that run under the sanitizers, a --gtest_filter; none leaves these out
+# SHARDS: processes at once (8); with 16 cores they take seven minutes, most of them to compile.
 # Exit code 1 if anything failed.
 set -u
 test_cuda=$(realpath "$1") folder=$2
@@ -25,12 +26,12 @@ summary() {
        END {print logs + 0 " runs ended, " tests + 0 " tests, " passed + 0 " passed"}' "$@"
 }
 
+"$test_cuda" --gtest_filter="$alone" > "$folder/alone.log" 2>&1 || failed=1
 for ((i = 0; i < shards; ++i)); do
   GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$test_cuda" --gtest_filter="-$alone" \
     > "$folder/shard_$i.log" 2>&1 &
 done
 for ((i = 0; i < shards; ++i)); do wait -n || failed=1; done
-"$test_cuda" --gtest_filter="$alone" > "$folder/alone.log" 2>&1 || failed=1
 summary "$folder"/shard_*.log "$folder/alone.log"
 
 if [ -n "$checked" ]; then

@@ -100,7 +100,8 @@ TEST(TensorTilesKernels, StoreRowsThatBeginAnywhereInWholeChunks) {
         tensor_product(8192, 8191, 128), tensor_product(333, 201, 99)}) {
     for (const std::string_view variant : {"tensor_tiles", "panel_tiles", "short_k_mma"}) {
       if (gemm_variant(variant).refusal(problem, hopper())) continue;
-      SCOPED_TRACE(fmt::format("{} of {} in {}", variant, problem.shape.n, name_of(problem.precision)));
+      SCOPED_TRACE(
+          fmt::format("{} of {} in {}", variant, problem.shape.n, name_of(problem.precision)));
       const Step step = recorded_plan(gemm_variant(variant), problem, hopper()).steps.back();
       const std::string ptx = testing::compiled(step.source, step.defines).ptx;
       EXPECT_THAT(ptx, HasSubstr("st.global.v4.u32"));

@@ -40,8 +40,8 @@ constexpr double stored_in_rows_16 = 4.6, stored_in_rows_32 = 3.75;
 constexpr double stored_by_two_16 = 6.57, stored_by_two_32 = 5.92;
 constexpr double row_cycles = 7.7, row_cycles_by_two = 9.35;
 constexpr double written_in_rows_16 = 1.1, written_in_rows_32 = 2.0, bytes_of_ends = 35.0;
-// A kernel before the tiles that copies operands, or turns one, or one behind them that adds up parts
-// of k, and their bytes per cycle.
+// A kernel before the tiles that copies operands, or turns one, or one behind them that adds up
+// parts of k, and their bytes per cycle.
 constexpr double copying_cycles = 1850.0, turning_cycles = 4900.0, copied_bytes = 1500.0;
 constexpr double adding_cycles = 2890.0, added_bytes = 2880.0;
 // Until another consumer goes on where consumers take tiles in turn, and what a tile of k of one

@@ -57,8 +57,8 @@ Part part_of(const RowsInMemory& from, DeviceAddress from_address, const RowsInM
              DeviceAddress to_address) {
   constexpr std::int64_t most_chunks = std::int64_t{1} << 30U;  // of a band
   const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from.type));
-  const auto chunks = static_cast<std::uint64_t>(
-      std::max<std::int64_t>(1, groups_of(from.columns, chunk)));
+  const auto chunks =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, groups_of(from.columns, chunk)));
   std::uint32_t shift = 0;  // 2^shift is the first power that is not less than `chunks`
   while (std::uint64_t{1} << shift < chunks) ++shift;
   const std::uint64_t power = std::uint64_t{1} << (31 + shift);
