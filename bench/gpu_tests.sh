@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The tests with the label `gpu` and compute-sanitizer's memcheck and racecheck on kernels of products,
 # from the one test program, copied to a machine with a GPU. Prints a line for each failed test, the
-# numbers of each run, and what the sanitizers found; the whole output stays in FOLDER.
+# numbers of each run, and what the sanitizers found; the whole output stays in FOLDER. A run without a
+# test is a failure.
 #
 # Usage: bench/gpu_tests.sh TEST_CUDA FOLDER [CHECKED]
 #   TEST_CUDA: build-portable/tests/test_cuda (make portable, with -DTILESCOPE_BUILD_TESTS=ON)
@@ -10,7 +11,7 @@
 # Exit code 1 if anything failed.
 set -u
 test_cuda=$(realpath "$1") folder=$2
-checked=${3-'GemmOnGpu.RandomProblems/short_k:GemmOnGpu.RandomProblems/fp64_tiles:GemmOnGpu.RandomProblems/gemv'}
+checked=${3-'RowsOfCOnGpu.EveryBeginAndEnd:*GemmOnGpu.RandomProblems/short_k:*/fp64_tiles:*/gemv'}
 mkdir -p "$folder"
 export TILESCOPE_CACHE=${TILESCOPE_CACHE:-$folder/cache}
 failed=0
@@ -19,11 +20,13 @@ failed=0
 alone='CudaMemory.*:CudaDevice.MoreMemory*:TuningOnGpu.*'
 shards=${SHARDS:-8}
 
-# summary LOG...: what Google Test says at the end, and each failure.
+# summary LOG...: what Google Test says at the end, and each failure. Fails if a run did not end, or had
+# no test.
 summary() {
-  grep -h -E '^\[  (FAILED|SKIPPED) \] [^ ]+ \(' "$@" | sort -u
-  awk '/^\[==========\] .* ran/ {logs++; tests += $2} /^\[  PASSED  \]/ {passed += $4}
-       END {print logs + 0 " runs ended, " tests + 0 " tests, " passed + 0 " passed"}' "$@"
+  grep -h -E '^\[  (FAILED |SKIPPED) \] [^ ]+ \(' "$@" | sort -u
+  awk '/^\[==========\] .* ran/ {if ($2 > 0) logs++; tests += $2} /^\[  PASSED  \]/ {passed += $4}
+       END {print logs + 0 " runs of " ARGC - 1 " ended, " tests + 0 " tests, " passed + 0 " passed"
+            exit logs + 0 != ARGC - 1}' "$@"
 }
 
 "$test_cuda" --gtest_filter="$alone" > "$folder/alone.log" 2>&1 || failed=1
@@ -32,7 +35,7 @@ for ((i = 0; i < shards; ++i)); do
     > "$folder/shard_$i.log" 2>&1 &
 done
 for ((i = 0; i < shards; ++i)); do wait -n || failed=1; done
-summary "$folder"/shard_*.log "$folder/alone.log"
+summary "$folder"/shard_*.log "$folder/alone.log" || failed=1
 
 if [ -n "$checked" ]; then
   for tool in memcheck racecheck; do
@@ -42,7 +45,7 @@ if [ -n "$checked" ]; then
   for tool in memcheck racecheck; do wait -n || failed=1; done
   for tool in memcheck racecheck; do
     echo "$tool: $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$folder/$tool.log")"
-    summary "$folder/$tool.log"
+    summary "$folder/$tool.log" || failed=1
   done
 fi
 exit $failed
