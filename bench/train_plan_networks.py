@@ -28,9 +28,12 @@ times, beside that of the models alone; writes no network.
 
 import argparse
 import json
+import os
 import sys
 import textwrap
 
+# The matrices are small: several threads would wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 # The networks' types, names and headers in src/operations/gemm, for each precision and variant.
