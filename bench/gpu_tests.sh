@@ -5,7 +5,8 @@
 # test is a failure.
 #
 # Usage: bench/gpu_tests.sh TEST_CUDA FOLDER [CHECKED]
-#   TEST_CUDA: build-portable/tests/test_cuda (make portable, with -DTILESCOPE_BUILD_TESTS=ON)
+#   TEST_CUDA: build-portable/tests/test_cuda, by
+#     tools/build.sh portable build-portable -DTILESCOPE_BUILD_TESTS=ON test_cuda
 #   CHECKED: the tests that run under the sanitizers, a --gtest_filter; none leaves these out
 # SHARDS: processes at once (8); with 16 cores they take seven minutes, most of them to compile.
 # Exit code 1 if anything failed.
@@ -13,6 +14,7 @@ set -u
 test_cuda=$(realpath "$1") folder=$2
 checked=${3-'RowsOfCOnGpu.EveryBeginAndEnd:*GemmOnGpu.RandomProblems/short_k:*/fp64_tiles:*/gemv'}
 mkdir -p "$folder"
+rm -f "$folder"/*.log  # of another number of shards
 export TILESCOPE_CACHE=${TILESCOPE_CACHE:-$folder/cache}
 failed=0
 

@@ -105,9 +105,8 @@ std::optional<Counts> count(const MeasuredGemm& chip, const std::shared_ptr<Devi
   return std::nullopt;
 }
 
-// Whether what the kernels read and write in global memory is another than when it was measured:
-// rows of C that begin anywhere leave in whole chunks, and operands are copied in chunks of a
-// thread each.
+// Whether the kernels write in global memory otherwise than when they were measured: rows of C that
+// begin anywhere leave in whole chunks, not in four stores of each.
 bool has_changed(const MeasuredGemm& chip) {
   static const std::set<std::string> of_tensor_tiles{"cluster", "persistent", "specialised",
                                                      "tensor_tiles", "wide_tiles"};
@@ -156,9 +155,20 @@ void expect_global_counts(const MeasuredGemm& chip, const Counts& ours) {
     return chip.at("l1tex__t_sectors_pipe_lsu_mem_global_op_" + op);
   };
   EXPECT_EQ(ours.global_load.requests, requests("ld"));
-  EXPECT_EQ(ours.global_load.sectors, sectors("ld"));
-  EXPECT_EQ(ours.global_store.requests, requests("st"));
-  EXPECT_EQ(ours.global_store.sectors, sectors("st"));
+  if (!has_changed(chip)) {
+    EXPECT_EQ(ours.global_load.sectors, sectors("ld"));
+    EXPECT_EQ(ours.global_store.requests, requests("st"));
+    EXPECT_EQ(ours.global_store.sectors, sectors("st"));
+    return;
+  }
+  // In bf16 another kernel copies these rungs' operands.
+  if (chip.rung != "short_k_mma" && chip.precision == "bf16") {
+    EXPECT_LT(ours.global_load.sectors, sectors("ld"));
+  } else {
+    EXPECT_EQ(ours.global_load.sectors, sectors("ld"));
+  }
+  EXPECT_LT(ours.global_store.requests, requests("st"));
+  EXPECT_LT(ours.global_store.sectors, sectors("st"));
 }
 
 void expect_shared_counts(const MeasuredGemm& chip, const Counts& ours) {
@@ -182,10 +192,12 @@ void expect_shared_counts(const MeasuredGemm& chip, const Counts& ours) {
   EXPECT_EQ(ours.shared_atomic.wavefronts, 0u);  // mbarriers have a unit of their own
 }
 
-TEST(GemmCounts, AgreeWithTheChip) {
-  if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
+// Compares the products whose kernels have changed, or the others; how many these are.
+int compare_products(bool changed) {
   const auto device = Device::open("emulated:h200");
+  int compared = 0;
   for (const MeasuredGemm& chip : measured_gemms()) {
+    if (has_changed(chip) != changed) continue;
     SCOPED_TRACE(chip.text());
     const std::optional<Counts> ours = count(chip, device);
     if (!ours) continue;
@@ -193,17 +205,25 @@ TEST(GemmCounts, AgreeWithTheChip) {
     EXPECT_EQ(ours->operations.dfma, chip.at("smsp__sass_thread_inst_executed_op_dfma_pred_on"));
     expect_tensor_counts(chip, ours->operations);
     expect_bulk_counts(chip, *ours);
-    if (!has_changed(chip)) expect_global_counts(chip, *ours);
+    expect_global_counts(chip, *ours);
     expect_shared_counts(chip, *ours);
+    ++compared;
   }
+  return compared;
 }
 
+TEST(GemmCounts, AgreeWithTheChip) {
+  if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
+  EXPECT_GT(compare_products(false), 0);
+}
+
+// All but their stores, of which there are fewer.
 TEST(GemmCounts, OfKernelsThatHaveChangedAgreeWithTheChip) {
-  int changed = 0;
-  for (const MeasuredGemm& chip : measured_gemms()) changed += has_changed(chip) ? 1 : 0;
-  if (changed > 0) {
-    GTEST_SKIP() << "what " << changed << " products read and write in global memory is to be "
-                 << "measured again on a GPU (bench/ncu_gemm.sh): their kernels have changed";
+  if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
+  if (const int changed = compare_products(true); changed > 0) {
+    GTEST_SKIP() << "all but the stores of " << changed
+                 << " products was compared; these are to be "
+                 << "measured again on a GPU (bench/ncu_gemm.sh): the kernels have changed";
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 
 #include "operations/rung/kernel_plan.hpp"
@@ -59,8 +60,7 @@ Part part_of(const RowsInMemory& from, DeviceAddress from_address, const RowsInM
   const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from.type));
   const auto chunks =
       static_cast<std::uint64_t>(std::max<std::int64_t>(1, groups_of(from.columns, chunk)));
-  std::uint32_t shift = 0;  // 2^shift is the first power that is not less than `chunks`
-  while (std::uint64_t{1} << shift < chunks) ++shift;
+  const auto shift = static_cast<std::uint32_t>(std::bit_width(chunks - 1));
   const std::uint64_t power = std::uint64_t{1} << (31 + shift);
   const std::int64_t band = std::min(from.rows, most_chunks / static_cast<std::int64_t>(chunks));
   return {.copy = {.from = from_address,
