@@ -129,14 +129,20 @@ class BlockStore {
     return static_cast<int>(at % 16) / static_cast<int>(sizeof(C_TYPE));
   }
 
+  // Whether rows so many apart begin equally far before a chunk, whatever lies between them.
+  __device__ static constexpr bool lie_alike(int apart) {
+    return apart * static_cast<int>(sizeof(C_TYPE)) % 16 == 0;
+  }
+
   // Calls `visit` for each whole chunk of this thread that exists: its number, where it lies in C,
   // its row and its place in the row in shared memory.
   template <typename Visit>
   __device__ void each_chunk(const Visit& visit) const {
+    constexpr int apart = threads / of_row;
+    const int first = threadIdx.x / of_row, place = threadIdx.x % of_row * at_once;
 #pragma unroll
     for (int i = 0; i < chunks; ++i) {
-      const int r = threadIdx.x / of_row + i * (threads / of_row);
-      const int before = skipped(r), place = threadIdx.x % of_row * at_once;
+      const int r = first + i * apart, before = skipped(lie_alike(apart) ? first : r);
       if (r >= height_ || place < before || place + at_once > before + width_) continue;
       visit(i, c_ + r * leading_ + place - before, r, place);
     }
@@ -144,10 +150,12 @@ class BlockStore {
   // The same for each element outside of whole chunks.
   template <typename Visit>
   __device__ void each_single(const Visit& visit) const {
+    constexpr int apart = threads / ends;
+    const int first = threadIdx.x / ends, e = threadIdx.x % ends;
 #pragma unroll
     for (int i = 0; i < singles; ++i) {
-      const int r = threadIdx.x / ends + i * (threads / ends), e = threadIdx.x % ends;
-      const int before = skipped(r), behind = before + width_;
+      const int r = first + i * apart;
+      const int before = skipped(lie_alike(apart) ? first : r), behind = before + width_;
       const int place = e < at_once ? e : behind / at_once * at_once + e - at_once;
       const bool is_head = before > 0 && e >= before && e < min(at_once, behind);
       const bool is_tail = e >= at_once && place < behind && (behind >= at_once || before == 0);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "chunk_shift.cuh"
+#include "common/divisor.cuh"
 #include "whole_store.cuh"
 
 // `rows` x `columns` elements of WORD; 16 bytes divide to_pitch and `to`. Behind the last element of
@@ -18,12 +19,12 @@ struct RowCopy {
   int rows, columns;
   int band;                 // rows whose chunks 30 bits number
   unsigned chunks;          // of a row
-  unsigned inverse, shift;  // i / chunks is 2 i * inverse / 2^(32 + shift), for i of 31 bits
+  Divisor by_chunks;
 
   // Chunk `i` of the rows from `first` on.
   __device__ void copy(long long first, unsigned i) const {
     constexpr int elements = 16 / sizeof(Word);  // of a chunk
-    const unsigned in_band = __umulhi(2 * i, inverse) >> shift;
+    const unsigned in_band = by_chunks.quotient(i);
     const int column = static_cast<int>(i - in_band * chunks) * elements, left = columns - column;
     const long long row = first + in_band;
     if (in_band >= band || row >= rows) return;

@@ -16,7 +16,9 @@
 //         then the batch; the bytes of STAGES stages, or of BlockStore's sums if these are more, and of
 //         what C holds, if that is read.
 #include "block_store.cuh"
+#include "common/divisor.cuh"
 #include "grid_order.cuh"
+#include "lean_copies.cuh"
 #include "small_mma.cuh"
 
 using Sum = SUM;
@@ -31,31 +33,23 @@ constexpr int first_old = all_stages > Store::bytes ? all_stages : Store::bytes;
 extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     const ELEMENT* A, const ELEMENT* B, C_TYPE* C, const float* bias, int m, int n, int k,
     long long a_leading, long long b_leading, long long c_leading, long long a_stride,
-    long long b_stride, long long c_stride, Sum alpha, Sum beta) {
+    long long b_stride, long long c_stride, Sum alpha, Sum beta, Divisor by_tiles,
+    Divisor by_tiles_across) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const int tiles_across = (n + BN - 1) / BN, tiles = tiles_across * ((m + BM - 1) / BM);
-  const int tile = blockIdx.x % tiles;
-  const long long matrix = blockIdx.x / tiles;
-  const int row = tile / tiles_across * BM, column = tile % tiles_across * BN;
+  const int matrix = by_tiles.quotient(blockIdx.x), tile = blockIdx.x - matrix * tiles;
+  const int tile_row = by_tiles_across.quotient(tile);
+  const int row = tile_row * BM, column = (tile - tile_row * tiles_across) * BN;
   A += matrix * a_stride;
   B += matrix * b_stride;
 
-  constexpr bool exact_end = true;
-  Copier<BM, a_along_k, A_ROWS_BY, threads, exact_end> copy_a(A, a_leading, row, m,
-                                                              Stages::first_a_end);
-  Copier<BN, b_along_k, B_ROWS_BY, threads, exact_end> copy_b(B, b_leading, column, n,
-                                                              Stages::first_b_end);
+  LeanCopier<BM, a_along_k, A_ROWS_BY, threads> copy_a(A, a_leading, row, m, Stages::first_a_end);
+  LeanCopier<BN, b_along_k, B_ROWS_BY, threads> copy_b(B, b_leading, column, n, Stages::first_b_end);
   const auto begin_copies = [&](unsigned stage, int left) {
-    copy_a.begin(left);
-    copy_b.begin(left);
-#pragma unroll
-    for (int i = 0; i < copy_a.copies; ++i) copy_a.copy(stage, i);
-#pragma unroll
-    for (int i = 0; i < copy_b.copies; ++i) copy_b.copy(stage + bytes_of_a, i);
+    copy_a.begin(stage, left);
+    copy_b.begin(stage + bytes_of_a, left);
   };
-  const auto end_copies = [&](unsigned stage) {
-    copy_a.end(stage);
-    copy_b.end(stage + bytes_of_a);
+  const auto end_copies = [&] {
     commit_copies();
     copy_a.advance();
     copy_b.advance();
@@ -65,22 +59,22 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   begin_copies(stage, k);
   const Store store(C + matrix * c_stride, c_leading, row, column, m, n, memory + first_old);
   store.read();
-  end_copies(stage);
+  end_copies();
 
   const int warp = threadIdx.x / 32;
   const int warp_row = warp / (BN / WN) * WM, warp_column = warp % (BN / WN) * WN;
-  WarpSums<a_along_k, b_along_k> sums(warp_row, warp_column);
+  WarpSums<a_along_k, b_along_k, WM * WN <= 16 * 16> sums(warp_row, warp_column);
   sums.clear();
 #pragma unroll 1
   for (int left = k; left > 0; left -= DEPTH) {
     wait_for_copies<0>();
-    copy_a.settle(stage, copy_a.skipped());
-    copy_b.settle(stage + bytes_of_a, copy_b.skipped());
+    copy_a.settle(stage);
+    copy_b.settle(stage + bytes_of_a);
     __syncthreads();  // all see this stage, and all have read the other
     const bool goes_on = STAGES > 1 && left > DEPTH;
     if (goes_on) begin_copies(other, left - DEPTH);
     sums.add_stage(stage, left);
-    if (goes_on) end_copies(other);
+    if (goes_on) end_copies();
     const unsigned read = stage;
     stage = other;
     other = read;

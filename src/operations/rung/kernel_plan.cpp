@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace tilescope::operations {
@@ -13,6 +14,15 @@ std::pair<std::string, std::string> define(std::string_view name, std::int64_t v
 
 Step zero(Memory memory, std::size_t bytes) {
   return {.arguments = {memory}, .fill_bytes = bytes};
+}
+
+Divisor divisor_of(std::int64_t divisor) {
+  // i / divisor is i * (power + less than the divisor) / divisor / power, as i is less than 2^31 and the
+  // divisor at most 2^shift.
+  const auto by = static_cast<std::uint64_t>(divisor);
+  const auto shift = static_cast<std::uint32_t>(std::bit_width(by - 1));
+  const std::uint64_t power = std::uint64_t{1} << (31 + shift);
+  return {.inverse = static_cast<std::uint32_t>((power + by - 1) / by), .shift = shift};
 }
 
 Launch flat_launch(std::int64_t blocks, int threads, std::size_t shared_bytes) {

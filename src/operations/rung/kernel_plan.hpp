@@ -54,6 +54,13 @@ constexpr std::int64_t groups_of(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
+/// A divisor for kernels that divide by it through common/divisor.cuh.
+struct Divisor {
+  std::uint32_t inverse, shift;
+};
+/// `divisor`: from 1 to 2^31.
+Divisor divisor_of(std::int64_t divisor);
+
 /// A launch of `blocks` blocks of `threads` threads in x. Blocks beyond the range of a grid stay
 /// beyond it, so that the launch is refused with the limit's name, not wrapped around.
 Launch flat_launch(std::int64_t blocks, int threads, std::size_t shared_bytes = 0);

@@ -46,7 +46,12 @@ class ShortKMmaRun final : public GemmRun {
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    device_.launch(kernels_.of(addresses), launch_, operand_arguments(problem_, addresses), stream);
+    KernelArguments arguments = operand_arguments(problem_, addresses);
+    const MatmulShape& s = problem_.shape;
+    const std::int64_t across = groups_of(s.n, plan_.tile.columns);
+    arguments.push(divisor_of(across * groups_of(s.m, plan_.tile.rows)));
+    arguments.push(divisor_of(across));
+    device_.launch(kernels_.of(addresses), launch_, arguments, stream);
   }
 
   std::string note() const override {

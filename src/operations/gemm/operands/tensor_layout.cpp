@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <numeric>
 
 #include "operations/rung/kernel_plan.hpp"
@@ -42,7 +41,8 @@ struct RowCopy {
   DeviceAddress from, to;
   std::int64_t from_pitch, to_pitch;
   std::int32_t rows, columns, band;
-  std::uint32_t chunks, inverse, shift;
+  std::uint32_t chunks;
+  Divisor by_chunks;
 };
 struct Part {
   RowCopy copy;
@@ -58,11 +58,8 @@ Part part_of(const RowsInMemory& from, DeviceAddress from_address, const RowsInM
              DeviceAddress to_address) {
   constexpr std::int64_t most_chunks = std::int64_t{1} << 30U;  // of a band
   const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from.type));
-  const auto chunks =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(1, groups_of(from.columns, chunk)));
-  const auto shift = static_cast<std::uint32_t>(std::bit_width(chunks - 1));
-  const std::uint64_t power = std::uint64_t{1} << (31 + shift);
-  const std::int64_t band = std::min(from.rows, most_chunks / static_cast<std::int64_t>(chunks));
+  const std::int64_t chunks = std::max<std::int64_t>(1, groups_of(from.columns, chunk));
+  const std::int64_t band = std::min(from.rows, most_chunks / chunks);
   return {.copy = {.from = from_address,
                    .to = to_address,
                    .from_pitch = from.pitch,
@@ -71,8 +68,7 @@ Part part_of(const RowsInMemory& from, DeviceAddress from_address, const RowsInM
                    .columns = static_cast<std::int32_t>(from.columns),
                    .band = static_cast<std::int32_t>(std::max<std::int64_t>(1, band)),
                    .chunks = static_cast<std::uint32_t>(chunks),
-                   .inverse = static_cast<std::uint32_t>((power + chunks - 1) / chunks),
-                   .shift = shift},
+                   .by_chunks = divisor_of(chunks)},
           .from_stride = from.batch_stride,
           .to_stride = to.batch_stride};
 }
