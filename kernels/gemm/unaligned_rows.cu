@@ -11,8 +11,8 @@
 // for each class of rows k mod 16. It is fast where boxes begin with a sector of 32 bytes, so they
 // begin up to 15 elements before the columns that are needed. Products may take k in any order:
 // that in which neighbouring lanes read neighbouring rows of one class, shifted alike and in
-// different banks. sort_columns.cu brings A's columns into that order, and its rows to multiples of
-// 16 bytes, while B's first tiles are on their way.
+// different banks. sort_columns.cu brings the columns of A, which may have either order, into that
+// order, and its rows to multiples of 16 bytes, while B's first tiles are on their way.
 //
 // A block has TILE_M x 128 of C over half of k; the other block of its cluster has the other half.
 // At the end each sends half of the rows to the other, and stores the half that it keeps.

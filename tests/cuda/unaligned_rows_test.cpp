@@ -49,8 +49,9 @@ TEST_F(UnalignedRowsOnGpu, RandomProblems) {
 }
 
 GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k,
-                    Precision precision = Precision::bf16) {
-  return dense_problem({m, n, k}, precision, operand_type(precision), operand_type(precision));
+                    Precision precision = Precision::bf16, Order order_of_a = Order::row_major) {
+  return dense_problem({m, n, k}, precision, operand_type(precision), operand_type(precision),
+                       order_of_a);
 }
 
 // Pitches of one, two and four elements more than a chunk; ends of rows in every place of a chunk,
@@ -80,6 +81,28 @@ TEST_F(UnalignedRowsOnGpu, GapsBetweenRows) {
     problem.a.leading = 152;
     expect_right(problem);
   }
+}
+
+// A is transposed as it is sorted: rows in one block and in several, ends of k in every place of a
+// tile, columns with gaps between them.
+TEST_F(UnalignedRowsOnGpu, ColumnMajorA) {
+  const auto of_columns = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return product(m, n, k, Precision::bf16, Order::column_major);
+  };
+  for (const std::int64_t m : {1, 31, 32, 33, 64, 94, 127, 128, 129, 300}) {
+    GemmProblem problem = of_columns(m, 131, 65 + m);
+    expect_right(problem);
+    problem.a.leading += 1 + m % 3;
+    expect_right(problem);
+  }
+  for (std::int64_t k = 125; k < 190; ++k) expect_right(of_columns(70, 67, k));
+  expect_right(of_columns(94, 1006, 1100));
+  GemmProblem problem = of_columns(50, 135, 99);
+  problem.batch = 3;
+  problem.a.batch_stride += 1;
+  problem.b.batch_stride = 135 * 104;
+  problem.beta = 0.5;
+  expect_right(problem);
 }
 
 TEST_F(UnalignedRowsOnGpu, BatchesAndTheEpilogue) {

@@ -98,7 +98,7 @@ class UnalignedRowsRun final : public GemmRun {
       : device_(device),
         problem_(problem),
         tile_(tile_of(problem)),
-        sorting_(device, rows_of_a(problem)) {
+        sorting_(device, rows_of_a(problem), problem.a.order == Order::column_major) {
     const MatmulShape& s = problem.shape;
     const std::int64_t tiles_m = groups_of(s.m, tile_.m), tiles_n = groups_of(s.n, tile_n);
     launch_ = flat_launch(blocks_of(problem), threads, shared_bytes(tile_));
@@ -181,9 +181,7 @@ std::optional<std::string> unaligned_rows_refusal(const GemmProblem& problem,
     return "unaligned rows from registers are for bf16 and fp16";
   }
   if (auto why = tensor_tiles_refusal(problem, device)) return why;
-  if (problem.a.order != Order::row_major || problem.b.order != Order::row_major) {
-    return "A and B must be row-major";
-  }
+  if (problem.b.order != Order::row_major) return "B must be row-major";
   const RowsInMemory b = rows_of_b(problem);
   if (residue_groups(b.pitch_bytes()) == 1) return "rows of B are multiples of 16 bytes apart";
   if (!b.batch_fits_map()) return "matrices of B are not multiples of 16 bytes apart";
