@@ -25,9 +25,10 @@ GemmProblem bf16_product(std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 // The same with a column-major A.
-GemmProblem by_columns_of_a(std::int64_t m, std::int64_t n, std::int64_t k) {
+GemmProblem by_columns_of_a(std::int64_t m, std::int64_t n, std::int64_t k,
+                            Order order_of_b = Order::row_major) {
   return dense_problem({m, n, k}, Precision::bf16, DataType::bfloat16, DataType::bfloat16,
-                       Order::column_major);
+                       Order::column_major, order_of_b);
 }
 
 std::string unaligned_refusal(const GemmProblem& problem) {
@@ -37,11 +38,16 @@ std::string unaligned_refusal(const GemmProblem& problem) {
 TEST(UnalignedRowsRefusal, SaysWhatItDoesNotTake) {
   EXPECT_EQ(unaligned_refusal(bf16_product(127, 8190, 4001)), "");
   EXPECT_EQ(unaligned_refusal(bf16_product(1, 1, 16)), "");
-  EXPECT_THAT(unaligned_refusal(bf16_product(1, 1, 15)), HasSubstr("fewer than 16 rows"));
+  EXPECT_THAT(unaligned_refusal(bf16_product(1, 1, 15)), HasSubstr("less than 16"));
   EXPECT_THAT(unaligned_refusal(bf16_product(127, 8192, 4001)), HasSubstr("multiples of 16 bytes"));
   EXPECT_THAT(unaligned_refusal(bf16_product(3, 0, 70)), HasSubstr("nothing"));
   EXPECT_EQ(unaligned_refusal(by_columns_of_a(127, 8190, 4001)), "");
   EXPECT_EQ(unaligned_refusal(by_columns_of_a(1, 1, 16)), "");
+  EXPECT_EQ(unaligned_refusal(by_columns_of_a(8190, 128, 4001)), "") << "A is B transposed";
+  EXPECT_EQ(unaligned_refusal(by_columns_of_a(8190, 127, 4001, Order::column_major)), "");
+  EXPECT_THAT(unaligned_refusal(by_columns_of_a(8192, 128, 4001)), HasSubstr("16 bytes"));
+  EXPECT_THAT(unaligned_refusal(by_columns_of_a(8192, 127, 4001, Order::column_major)),
+              HasSubstr("row-major"));
   GemmProblem problem = bf16_product(127, 8190, 4001);
   problem.b.order = Order::column_major;
   EXPECT_THAT(unaligned_refusal(problem), HasSubstr("row-major"));
@@ -92,6 +98,20 @@ TEST(UnalignedRows, LaunchesFollowTheShape) {
   EXPECT_EQ(by_columns.steps[1].defines, multiply.defines);
 }
 
+TEST(UnalignedRows, OfAAreMultipliedInTheTransposedProblem) {
+  const Plan plan = plan_of(by_columns_of_a(8190, 127, 4001, Order::column_major));
+  ASSERT_EQ(plan.steps.size(), 2u);
+  EXPECT_EQ(plan.steps[0].kernel, "sort_columns") << "a column-major B is a row-major B^T";
+  EXPECT_EQ(plan.steps[0].launch.grid.x, 127u);
+  EXPECT_EQ(constant(plan.steps[1], "TRANSPOSED"), "1");
+  EXPECT_EQ(constant(plan.steps[1], "C_IS_ODD"), "1") << "rows of C have 127 elements";
+  EXPECT_EQ(plan.steps[1].launch.grid.x, 2u * 64u);
+  EXPECT_EQ(plan_of(by_columns_of_a(8190, 128, 4001)).steps[0].kernel, "sort_transposed");
+  // Rows of both begin anywhere: the larger one is left where it is.
+  EXPECT_EQ(constant(plan_of(by_columns_of_a(8190, 127, 4001)).steps[1], "TRANSPOSED"), "1");
+  EXPECT_EQ(constant(plan_of(by_columns_of_a(127, 8190, 4001)).steps[1], "TRANSPOSED"), "0");
+}
+
 TEST(UnalignedRows, AreDispatchedWhereACopyOfBCostsMore) {
   const auto best = [](const GemmProblem& problem) {
     return best_gemm_variant(problem, hopper()).name;
@@ -124,6 +144,10 @@ TEST(UnalignedRows, OfAColumnMajorAAreDispatchedToo) {
   EXPECT_NE(best(by_columns_of_a(94, 5576, 4700)), "unaligned_rows") << "aligned";
   EXPECT_NE(best(by_columns_of_a(4095, 4097, 4099)), "unaligned_rows")
       << "a copy serves all rows of tiles";
+  EXPECT_EQ(best(by_columns_of_a(5578, 94, 4700)), "unaligned_rows") << "few columns";
+  EXPECT_EQ(best(by_columns_of_a(5578, 94, 4700, Order::column_major)), "unaligned_rows");
+  EXPECT_NE(best(by_columns_of_a(5576, 94, 4700)), "unaligned_rows") << "aligned";
+  EXPECT_NE(best(by_columns_of_a(5406, 67, 392)), "unaligned_rows") << "C is stored slowly";
 }
 
 std::string log_of(const GemmProblem& problem) {
@@ -143,6 +167,11 @@ TEST(UnalignedRowsKernel, CompilesWithoutWarningsAndSpillsNothing) {
       problem.has_bias = true;
       problem.activation = Activation::gelu;
       EXPECT_THAT(log_of(problem), Not(HasSubstr("warning")));
+      problem = by_columns_of_a(n, m, 4001, Order::column_major);
+      const std::string of_columns = log_of(problem);
+      EXPECT_THAT(of_columns, HasSubstr("0 bytes spill stores"));
+      EXPECT_THAT(of_columns, Not(HasSubstr("warning")));
+      EXPECT_THAT(of_columns, Not(HasSubstr("serialized")));
     }
   }
 }
@@ -254,15 +283,19 @@ TEST(ColumnSorting, TransposesInWholeSectorsWithoutBankConflictsAndSilently) {
   EXPECT_EQ(findings.take(), "");
 }
 
-// Products of a column-major A on the emulated device: right, and the checker is silent.
+// Products of a column-major A on the emulated device, in both forms: right, and the checker is
+// silent.
 class UnalignedRowsEmulated : public ::testing::Test {
  protected:
   void expect_right_and_silent(const GemmProblem& problem) {
     const GemmVariant& variant = gemm_variant("unaligned_rows");
     ASSERT_EQ(variant.refusal(problem, emulated_->properties()).value_or(""), "");
-    // B elsewhere goes to another kernel; A and C begin at any element.
+    // The operand that the copy engine reads, elsewhere, goes to another kernel; the other two
+    // begin at any element.
+    const bool transposed =
+        constant(recorded_plan(variant, problem, hopper()).steps.back(), "TRANSPOSED") == "1";
     testing::GemmCase of = generator_.filled(problem);
-    while (of.b.first() % 16 != 0) of = generator_.filled(problem);
+    while ((transposed ? of.a : of.b).first() % 16 != 0) of = generator_.filled(problem);
     SCOPED_TRACE(of.text);
     EXPECT_EQ(testing::defects(of, testing::run_gemm(*emulated_, variant, of), true), "");
     EXPECT_EQ(findings_.take(), "");
@@ -301,8 +334,33 @@ TEST_F(UnalignedRowsEmulated, ColumnMajorAInBatchesAndWithTheEpilogue) {
   expect_right_and_silent(problem);
 }
 
+TEST_F(UnalignedRowsEmulated, TransposedProblems) {
+  for (const Order order_of_b : {Order::row_major, Order::column_major}) {
+    for (const std::int64_t n : {8, 33, 64, 127, 129}) {
+      GemmProblem problem = by_columns_of_a(250 + n % 2, n, 64 + n, order_of_b);
+      problem.c.leading = n + n % 3;
+      expect_right_and_silent(problem);
+    }
+  }
+  GemmProblem problem = by_columns_of_a(131, 50, 99, Order::column_major);
+  problem.batch = 3;
+  problem.a.batch_stride = 131 * 104;
+  problem.c.leading = 51;
+  problem.c.batch_stride = 51 * 131;
+  problem.alpha = -1.75;
+  problem.has_bias = true;
+  problem.activation = Activation::relu;
+  expect_right_and_silent(problem);
+  problem.beta = 0.5;
+  problem.bias_per_row = true;
+  expect_right_and_silent(problem);
+  problem.beta = 0.0;
+  problem.c.type = DataType::float32;
+  expect_right_and_silent(problem);
+}
+
 TEST_F(UnalignedRowsEmulated, RandomProblemsOfAColumnMajorA) {
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 10; ++i) {
     GemmProblem problem;
     do {
       problem = generator_.problem();
