@@ -66,6 +66,7 @@ extern "C" __global__ void __launch_bounds__(256)
     const Word* const piece = source + row;
     // Lanes store chunks of rows a line apart; the exchange sends them to other banks.
     tile[lane][warp ^ lane % chunks] = sorted_chunk([&](int c) -> unsigned {
+      // Outside of the condition, where the compiler would compute each address from its beginning.
       const Word* const at = piece + c * from_pitch;
       return c < left ? *at : 0U;
     });
