@@ -11,15 +11,16 @@
 // for each class of rows k mod 16. It is fast where boxes begin with a sector of 32 bytes, so they
 // begin up to 15 elements before the columns that are needed. Products may take k in any order:
 // that in which neighbouring lanes read neighbouring rows of one class, shifted alike and in
-// different banks. sort_columns.cu brings A's columns into that order, and its rows to multiples of
-// 16 bytes, while B's first tiles are on their way.
+// different banks. sort_columns.cu brings the columns of A, which may have either order, into that
+// order, and its rows to multiples of 16 bytes, while B's first tiles are on their way.
 //
 // A block has TILE_M x 128 of C over half of k; the other block of its cluster has the other half.
 // At the end each sends half of the rows to the other, and stores the half that it keeps.
 //
 // Constants: TILE_M (64 or 128), STAGES, B_IS_ODD and C_IS_ODD (the pitch of rows, in elements),
-// OPERAND, C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS. Launch: 320 threads, clusters of 2
-// blocks, a cluster a tile, sizeof(Shared) + 1,024 bytes.
+// TRANSPOSED (C is column-major: the problem is the transposed one), OPERAND, C_TYPE, BIAS,
+// READS_C, ACTIVATION, GROUP_ROWS. Launch: 320 threads, clusters of 2 blocks, a cluster a tile,
+// sizeof(Shared) + 1,024 bytes.
 #define STEP 16
 #define CLUSTER 2
 #include "bulk_copy.cuh"
@@ -205,6 +206,11 @@ __device__ inline void send_sums(const Sums& sum, Shared& shared) {
   }
 }
 
+// Where an element of C lies, counted from another so many rows above it and columns before it.
+__device__ inline long long offset_in_c(const Arguments& p, int rows, int columns) {
+  return TRANSPOSED ? columns * p.c_leading + rows : rows * p.c_leading + columns;
+}
+
 // The place of a thread's sums in C: of rows `row` and the next, and of those 8, 16, ... further
 // on; of two columns.
 struct Place {
@@ -217,7 +223,7 @@ __device__ inline Place place_of(const Arguments& p, const BlockTile& tile, int 
   const int row = tile.row + rank * (tile_m / 2) + lane % 4 * 2;
   const int column = tile.column + 2 * (8 * warp + lane / 4);
   return {row, column, p.n - column,
-          static_cast<C_TYPE*>(p.c) + tile.batch * p.c_stride + row * p.c_leading + column};
+          static_cast<C_TYPE*>(p.c) + tile.batch * p.c_stride + offset_in_c(p, row, column)};
 }
 
 __device__ inline float bias_of(const Arguments& p, int row, int column) {
@@ -231,12 +237,15 @@ __device__ inline void store_each(const Arguments& p, const Place& place, int gr
   for (int i = 0; i < 4; ++i) {
     const int e = i % 2, h = i / 2, row = place.row + 8 * group + e;
     if (row < p.m && h < place.columns) {
-      store_with_epilogue<READS_C, ACTIVATION>(place.at + (8 * group + e) * p.c_leading + h,
+      store_with_epilogue<READS_C, ACTIVATION>(place.at + offset_in_c(p, 8 * group + e, h),
                                                total[i], p.alpha, p.beta,
                                                bias_of(p, row, place.column + h));
     }
   }
 }
+
+// Two elements of C may be stored at once.
+constexpr bool has_words = !READS_C && sizeof(C_TYPE) == 2;
 
 // Two columns of a row of 16-bit elements, stored at once. Where the row begins at an odd element,
 // the word to store has the second of them and the first of the neighbour's, four lanes further on;
@@ -269,14 +278,41 @@ __device__ inline void store_word(const WordStore& store, C_TYPE* to, int group,
   if (odd && is_row && store.head) store_half(to - 1, own);
 }
 
+// An element of C, where C is not read.
+template <typename Element>
+__device__ inline unsigned bits_of(const Arguments& p, int row, int column, float total) {
+  const float bias = bias_of(p, row, column);
+  return narrow<Element>(epilogue<ACTIVATION>(total, p.alpha, 0.0F, 0.0F, bias)).bits;
+}
+
 template <typename Element>
 __device__ inline unsigned pair_of(const Arguments& p, const Place& place, int row, float first,
                                    float second) {
-  const auto bits_of = [&](float total, int column) -> unsigned {
-    const float bias = bias_of(p, row, column);
-    return narrow<Element>(epilogue<ACTIVATION>(total, p.alpha, 0.0F, 0.0F, bias)).bits;
-  };
-  return bits_of(first, place.column) | bits_of(second, place.column + 1) << 16;
+  return bits_of<Element>(p, row, place.column, first) |
+         bits_of<Element>(p, row, place.column + 1, second) << 16;
+}
+
+// Rows r and r + 1 of two columns of a column-major C of 16-bit elements: at once where they are a
+// word.
+template <typename Element>
+__device__ inline void store_columns(const Arguments& p, const Place& place, int group,
+                                     const float (&total)[4]) {
+  const int row = place.row + 8 * group;
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    if (row >= p.m || h >= place.columns) continue;
+    Element* const to = place.at + offset_in_c(p, 8 * group, h);
+    const int column = place.column + h;
+    const unsigned first = bits_of<Element>(p, row, column, total[2 * h]);
+    const unsigned second = bits_of<Element>(p, row + 1, column, total[2 * h + 1]);
+    const bool has_second = row + 1 < p.m;
+    if (has_second && reinterpret_cast<unsigned long long>(to) % sizeof(unsigned) == 0) {
+      *reinterpret_cast<unsigned*>(to) = first | second << 16;
+    } else {
+      store_half(to, first);
+      if (has_second) store_half(to + 1, second);
+    }
+  }
 }
 
 // Adds what the other block sends to what this one keeps, and stores it: one way to store in a
@@ -303,6 +339,8 @@ __device__ inline void finish(const Sums& sum, Shared& shared, const Arguments& 
       store_word<C_IS_ODD>(other_row, to_other, i, second_is_even ? first : second);
       to_even += step;
       to_other += step;
+    } else if constexpr (TRANSPOSED && has_words) {
+      store_columns<C_TYPE>(p, place, i, total);
     } else {
       store_each(p, place, i, total);
     }
@@ -312,7 +350,7 @@ __device__ inline void finish(const Sums& sum, Shared& shared, const Arguments& 
 template <int rank>
 __device__ inline void exchange_and_store(const Sums& sum, Shared& shared, const Arguments& p,
                                           const BlockTile& tile) {
-  constexpr bool fits_words = !READS_C && sizeof(C_TYPE) == 2;
+  constexpr bool fits_words = has_words && !TRANSPOSED;
   send_sums<rank>(sum, shared);
   const Place place = place_of(p, tile, rank);
   // Where C's pitch is odd, one of two rows begins at an odd element; else none should.

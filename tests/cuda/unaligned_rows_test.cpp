@@ -6,6 +6,8 @@
 
 #include "cuda/real_gpu.hpp"
 #include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/dispatch/plan_recorder.hpp"
+#include "support/gemm_kernels.hpp"
 #include "support/gemm_runs.hpp"
 
 namespace tilescope::operations {
@@ -17,9 +19,12 @@ class UnalignedRowsOnGpu : public testing::RealGpu {
     if (!gpu_->properties().warpgroup_products) GTEST_SKIP() << "wgmma needs Hopper";
     const GemmVariant& variant = gemm_variant("unaligned_rows");
     ASSERT_EQ(variant.refusal(problem, gpu_->properties()).value_or(""), "");
-    // B elsewhere goes to another kernel; A and C begin at any element.
+    // The operand that the copy engine reads, elsewhere, goes to another kernel; the other two
+    // begin at any element.
+    const Plan plan = recorded_plan(variant, problem, gpu_->properties());
+    const bool transposed = testing::constant(plan.steps.back(), "TRANSPOSED") == "1";
     testing::GemmCase of = generator_.filled(problem);
-    while (of.b.first() % 16 != 0) of = generator_.filled(problem);
+    while ((transposed ? of.a : of.b).first() % 16 != 0) of = generator_.filled(problem);
     const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
     EXPECT_EQ(testing::defects(of, c, true), "");
     EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image()) << "another run, other bits";
@@ -49,8 +54,10 @@ TEST_F(UnalignedRowsOnGpu, RandomProblems) {
 }
 
 GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k,
-                    Precision precision = Precision::bf16) {
-  return dense_problem({m, n, k}, precision, operand_type(precision), operand_type(precision));
+                    Precision precision = Precision::bf16, Order order_of_a = Order::row_major,
+                    Order order_of_b = Order::row_major) {
+  return dense_problem({m, n, k}, precision, operand_type(precision), operand_type(precision),
+                       order_of_a, order_of_b);
 }
 
 // Pitches of one, two and four elements more than a chunk; ends of rows in every place of a chunk,
@@ -80,6 +87,45 @@ TEST_F(UnalignedRowsOnGpu, GapsBetweenRows) {
     problem.a.leading = 152;
     expect_right(problem);
   }
+}
+
+// A is transposed as it is sorted: rows in one block and in several, ends of k in every place of a
+// tile, columns with gaps between them.
+TEST_F(UnalignedRowsOnGpu, ColumnMajorA) {
+  const auto of_columns = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return product(m, n, k, Precision::bf16, Order::column_major);
+  };
+  for (const std::int64_t m : {1, 31, 32, 33, 64, 94, 127, 128, 129, 300}) {
+    GemmProblem problem = of_columns(m, 131, 65 + m);
+    expect_right(problem);
+    problem.a.leading += 1 + m % 3;
+    expect_right(problem);
+  }
+  for (std::int64_t k = 125; k < 190; ++k) expect_right(of_columns(70, 67, k));
+  expect_right(of_columns(94, 1006, 1100));
+  GemmProblem problem = of_columns(50, 135, 99);
+  problem.batch = 3;
+  problem.a.batch_stride += 1;
+  problem.b.batch_stride = 135 * 104;
+  problem.beta = 0.5;
+  expect_right(problem);
+}
+
+// A is read where it lies, and C, of few columns, stored as a column-major one.
+TEST_F(UnalignedRowsOnGpu, TransposedProblems) {
+  for (const Order order_of_b : {Order::row_major, Order::column_major}) {
+    for (const std::int64_t n : {8, 31, 64, 94, 127, 129, 200}) {
+      GemmProblem problem =
+          product(251, n, 65 + n, Precision::fp16, Order::column_major, order_of_b);
+      expect_right(problem);
+      problem.c.leading += 1 + n % 3;
+      expect_right(problem);
+      problem.beta = 0.5;
+      problem.has_bias = true;
+      expect_right(problem);
+    }
+  }
+  expect_right(product(1006, 94, 1100, Precision::bf16, Order::column_major));
 }
 
 TEST_F(UnalignedRowsOnGpu, BatchesAndTheEpilogue) {

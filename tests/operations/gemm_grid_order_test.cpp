@@ -113,6 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
         OverlappedCase{.variant = "panel_tiles", .shape = {136, 264, 128}},
         OverlappedCase{.variant = "narrow_tiles", .shape = {512, 16, 256}},
         OverlappedCase{.variant = "unaligned_rows", .shape = {64, 130, 133}},
+        OverlappedCase{.variant = "unaligned_rows", .shape = {70, 131, 133}, .a_by_columns = true},
+        OverlappedCase{.variant = "unaligned_rows", .shape = {131, 72, 134}, .a_by_columns = true},
         OverlappedCase{.variant = "short_k_mma", .shape = {64, 130, 33}},
         OverlappedCase{.variant = "mma_sync", .shape = {130, 70, 99}},
         OverlappedCase{.variant = "mma_sync", .shape = {64, 64, 2048}},

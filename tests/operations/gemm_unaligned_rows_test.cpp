@@ -1,12 +1,16 @@
 // Products that multiply a B whose rows begin anywhere from registers: the problems that they take,
-// and that their kernel compiles and fits.
+// that their kernel compiles and fits, the order of A's columns, and products of a column-major A.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "device/emulated/emulated_device.hpp"
+#include "observe/count/count_observer.hpp"
 #include "operations/gemm/dispatch/plan_recorder.hpp"
 #include "operations/gemm/hopper/unaligned_rows.hpp"
 #include "operations/gemm/operands/column_sorting.hpp"
 #include "support/gemm_kernels.hpp"
+#include "support/gemm_runs.hpp"
+#include "support/launch_findings.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -20,6 +24,13 @@ GemmProblem bf16_product(std::int64_t m, std::int64_t n, std::int64_t k) {
   return dense_problem({m, n, k}, Precision::bf16, DataType::bfloat16, DataType::bfloat16);
 }
 
+// The same with a column-major A.
+GemmProblem by_columns_of_a(std::int64_t m, std::int64_t n, std::int64_t k,
+                            Order order_of_b = Order::row_major) {
+  return dense_problem({m, n, k}, Precision::bf16, DataType::bfloat16, DataType::bfloat16,
+                       Order::column_major, order_of_b);
+}
+
 std::string unaligned_refusal(const GemmProblem& problem) {
   return unaligned_rows_refusal(problem, hopper()).value_or("");
 }
@@ -27,13 +38,17 @@ std::string unaligned_refusal(const GemmProblem& problem) {
 TEST(UnalignedRowsRefusal, SaysWhatItDoesNotTake) {
   EXPECT_EQ(unaligned_refusal(bf16_product(127, 8190, 4001)), "");
   EXPECT_EQ(unaligned_refusal(bf16_product(1, 1, 16)), "");
-  EXPECT_THAT(unaligned_refusal(bf16_product(1, 1, 15)), HasSubstr("fewer than 16 rows"));
+  EXPECT_THAT(unaligned_refusal(bf16_product(1, 1, 15)), HasSubstr("less than 16"));
   EXPECT_THAT(unaligned_refusal(bf16_product(127, 8192, 4001)), HasSubstr("multiples of 16 bytes"));
   EXPECT_THAT(unaligned_refusal(bf16_product(3, 0, 70)), HasSubstr("nothing"));
+  EXPECT_EQ(unaligned_refusal(by_columns_of_a(127, 8190, 4001)), "");
+  EXPECT_EQ(unaligned_refusal(by_columns_of_a(1, 1, 16)), "");
+  EXPECT_EQ(unaligned_refusal(by_columns_of_a(8190, 128, 4001)), "") << "A is B transposed";
+  EXPECT_EQ(unaligned_refusal(by_columns_of_a(8190, 127, 4001, Order::column_major)), "");
+  EXPECT_THAT(unaligned_refusal(by_columns_of_a(8192, 128, 4001)), HasSubstr("16 bytes"));
+  EXPECT_THAT(unaligned_refusal(by_columns_of_a(8192, 127, 4001, Order::column_major)),
+              HasSubstr("row-major"));
   GemmProblem problem = bf16_product(127, 8190, 4001);
-  problem.a.order = Order::column_major;
-  EXPECT_THAT(unaligned_refusal(problem), HasSubstr("row-major"));
-  problem = bf16_product(127, 8190, 4001);
   problem.b.order = Order::column_major;
   EXPECT_THAT(unaligned_refusal(problem), HasSubstr("row-major"));
   problem = bf16_product(127, 8190, 4001);
@@ -73,6 +88,28 @@ TEST(UnalignedRows, LaunchesFollowTheShape) {
   EXPECT_EQ(constant(few.steps.back(), "TILE_M"), "64");
   EXPECT_EQ(few.steps.back().launch.grid.x, 2u * 64u);
   EXPECT_LE(few.steps.back().launch.shared_bytes, hopper().shared_bytes_per_block_optin);
+
+  const Plan by_columns = plan_of(by_columns_of_a(127, 8190, 4001));
+  ASSERT_EQ(by_columns.steps.size(), 2u);
+  EXPECT_EQ(by_columns.steps[0].kernel, "sort_transposed");
+  EXPECT_EQ(by_columns.steps[0].launch.grid.x, 63u) << "tiles of 64 columns";
+  EXPECT_EQ(by_columns.steps[0].launch.grid.y, 4u) << "32 rows a block";
+  EXPECT_EQ(by_columns.steps[1].launch.grid.x, multiply.launch.grid.x);
+  EXPECT_EQ(by_columns.steps[1].defines, multiply.defines);
+}
+
+TEST(UnalignedRows, OfAAreMultipliedInTheTransposedProblem) {
+  const Plan plan = plan_of(by_columns_of_a(8190, 127, 4001, Order::column_major));
+  ASSERT_EQ(plan.steps.size(), 2u);
+  EXPECT_EQ(plan.steps[0].kernel, "sort_columns") << "a column-major B is a row-major B^T";
+  EXPECT_EQ(plan.steps[0].launch.grid.x, 127u);
+  EXPECT_EQ(constant(plan.steps[1], "TRANSPOSED"), "1");
+  EXPECT_EQ(constant(plan.steps[1], "C_IS_ODD"), "1") << "rows of C have 127 elements";
+  EXPECT_EQ(plan.steps[1].launch.grid.x, 2u * 64u);
+  EXPECT_EQ(plan_of(by_columns_of_a(8190, 128, 4001)).steps[0].kernel, "sort_transposed");
+  // Rows of both begin anywhere: the larger one is left where it is.
+  EXPECT_EQ(constant(plan_of(by_columns_of_a(8190, 127, 4001)).steps[1], "TRANSPOSED"), "1");
+  EXPECT_EQ(constant(plan_of(by_columns_of_a(127, 8190, 4001)).steps[1], "TRANSPOSED"), "0");
 }
 
 TEST(UnalignedRows, AreDispatchedWhereACopyOfBCostsMore) {
@@ -97,6 +134,22 @@ TEST(UnalignedRows, AreDispatchedWhereACopyOfBCostsMore) {
       << "a copy serves all rows of tiles";
 }
 
+TEST(UnalignedRows, OfAColumnMajorAAreDispatchedToo) {
+  const auto best = [](const GemmProblem& problem) {
+    return best_gemm_variant(problem, hopper()).name;
+  };
+  EXPECT_EQ(best(by_columns_of_a(94, 5578, 4700)), "unaligned_rows");
+  EXPECT_EQ(best(by_columns_of_a(96, 5578, 4700)), "unaligned_rows") << "B alone would be copied";
+  EXPECT_EQ(best(by_columns_of_a(127, 8191, 4001)), "unaligned_rows");
+  EXPECT_NE(best(by_columns_of_a(94, 5576, 4700)), "unaligned_rows") << "aligned";
+  EXPECT_NE(best(by_columns_of_a(4095, 4097, 4099)), "unaligned_rows")
+      << "a copy serves all rows of tiles";
+  EXPECT_EQ(best(by_columns_of_a(5578, 94, 4700)), "unaligned_rows") << "few columns";
+  EXPECT_EQ(best(by_columns_of_a(5578, 94, 4700, Order::column_major)), "unaligned_rows");
+  EXPECT_NE(best(by_columns_of_a(5576, 94, 4700)), "unaligned_rows") << "aligned";
+  EXPECT_NE(best(by_columns_of_a(5406, 67, 392)), "unaligned_rows") << "C is stored slowly";
+}
+
 std::string log_of(const GemmProblem& problem) {
   return testing::compiler_log("gemm/unaligned_rows.cu", plan_of(problem).steps.back().defines);
 }
@@ -114,51 +167,207 @@ TEST(UnalignedRowsKernel, CompilesWithoutWarningsAndSpillsNothing) {
       problem.has_bias = true;
       problem.activation = Activation::gelu;
       EXPECT_THAT(log_of(problem), Not(HasSubstr("warning")));
+      problem = by_columns_of_a(n, m, 4001, Order::column_major);
+      const std::string of_columns = log_of(problem);
+      EXPECT_THAT(of_columns, HasSubstr("0 bytes spill stores"));
+      EXPECT_THAT(of_columns, Not(HasSubstr("warning")));
+      EXPECT_THAT(of_columns, Not(HasSubstr("serialized")));
     }
   }
 }
 
-// The columns of `rows` x `columns` matrices in the order that the kernel multiplies.
-void sorts(std::int64_t rows, std::int64_t columns, std::int64_t pitch, std::int64_t batch = 1,
-           std::int64_t gap = 0) {
-  const auto device = Device::open("emulated");
-  const std::int64_t stride = rows * pitch + gap;
-  std::vector<std::uint16_t> data(static_cast<std::size_t>(batch * stride));
-  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint16_t>(i * 7 + 1);
-  const Buffer from = device->allocate(data.size() * 2, "from");
-  device->copy_to_device(from.address(), data.data(), data.size() * 2);
-  const ColumnSorting sorting(*device, {.type = DataType::bfloat16,
-                                        .rows = rows,
-                                        .columns = columns,
-                                        .pitch = pitch,
-                                        .batch = batch,
-                                        .batch_stride = stride});
-  sorting.run(from.address(), {});
-  const RowsInMemory& to = sorting.result();
-  ASSERT_EQ(to.columns, (columns + 63) / 64 * 64);
-  std::vector<std::uint16_t> result(static_cast<std::size_t>(batch * to.batch_stride));
-  device->copy_to_host(result.data(), sorting.address(), result.size() * 2);
-  std::int64_t wrong = 0;
-  for (std::int64_t b = 0; b < batch; ++b) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t x = 0; x < to.columns; ++x) {
-        const std::int64_t g = x % 64 / 8, t = x % 8 / 2,
-                           column = x / 64 * 64 + 16 * t + 2 * g + x % 2;
-        const std::uint16_t want =
-            column < columns ? data[static_cast<std::size_t>(b * stride + r * pitch + column)] : 0;
-        wrong += result[static_cast<std::size_t>(b * to.batch_stride + r * to.pitch + x)] != want;
+// Matrices of `rows` x `columns` elements in device memory and their sorted copy. `transposed`:
+// they are column-major. Rows or columns in memory are `pitch` elements apart, matrices `gap`
+// elements more than they take.
+class Sorted {
+ public:
+  Sorted(Device& device, bool transposed, std::int64_t rows, std::int64_t columns,
+         std::int64_t pitch, std::int64_t batch = 1, std::int64_t gap = 0)
+      : device_(device),
+        transposed_(transposed),
+        columns_(columns),
+        from_{.type = DataType::bfloat16,
+              .rows = transposed ? columns : rows,
+              .columns = transposed ? rows : columns,
+              .pitch = pitch,
+              .batch = batch,
+              .batch_stride = (transposed ? columns : rows) * pitch + gap},
+        // Nothing behind the last element: reading there is an error of the emulated device.
+        data_(static_cast<std::size_t>((batch - 1) * from_.batch_stride + (from_.rows - 1) * pitch +
+                                       from_.columns)),
+        memory_(device.allocate(data_.size() * 2, "from")),
+        sorting_(device, from_, transposed) {
+    for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = static_cast<std::uint16_t>(i * 7 + 1);
+    device.copy_to_device(memory_.address(), data_.data(), data_.size() * 2);
+    sorting_.run(memory_.address(), {});
+    EXPECT_EQ(sorting_.result().rows, rows);
+    EXPECT_EQ(sorting_.result().columns, (columns + 63) / 64 * 64);
+  }
+
+  // Elements that are not those of the order in which the kernel multiplies.
+  std::int64_t wrong() const {
+    const RowsInMemory& to = sorting_.result();
+    std::vector<std::uint16_t> result(static_cast<std::size_t>(to.batch * to.batch_stride));
+    device_.copy_to_host(result.data(), sorting_.address(), result.size() * 2);
+    std::int64_t count = 0;
+    for (std::int64_t b = 0; b < to.batch; ++b) {
+      for (std::int64_t r = 0; r < to.rows; ++r) {
+        for (std::int64_t x = 0; x < to.columns; ++x) {
+          const std::int64_t g = x % 64 / 8, t = x % 8 / 2,
+                             column = x / 64 * 64 + 16 * t + 2 * g + x % 2;
+          const std::uint16_t want = column < columns_ ? at(b, r, column) : 0;
+          count += result[static_cast<std::size_t>(b * to.batch_stride + r * to.pitch + x)] != want;
+        }
       }
     }
+    return count;
   }
-  EXPECT_EQ(wrong, 0) << rows << " x " << columns;
-}
+
+ private:
+  std::uint16_t at(std::int64_t b, std::int64_t row, std::int64_t column) const {
+    const std::int64_t in_matrix =
+        transposed_ ? column * from_.pitch + row : row * from_.pitch + column;
+    return data_[static_cast<std::size_t>(b * from_.batch_stride + in_matrix)];
+  }
+
+  Device& device_;
+  bool transposed_;
+  std::int64_t columns_;
+  RowsInMemory from_;
+  std::vector<std::uint16_t> data_;
+  Buffer memory_;
+  ColumnSorting sorting_;
+};
 
 TEST(ColumnSorting, SortsPairsAndFillsUpWithZeros) {
-  sorts(3, 512, 512);
-  sorts(5, 509, 511);
-  sorts(2, 2001, 2001);
-  sorts(1, 1, 1);
-  sorts(4, 70, 72, 3, 5);
+  const auto device = Device::open("emulated");
+  EXPECT_EQ(Sorted(*device, false, 3, 512, 512).wrong(), 0);
+  EXPECT_EQ(Sorted(*device, false, 5, 509, 511).wrong(), 0);
+  EXPECT_EQ(Sorted(*device, false, 2, 2001, 2001).wrong(), 0);
+  EXPECT_EQ(Sorted(*device, false, 1, 1, 1).wrong(), 0);
+  EXPECT_EQ(Sorted(*device, false, 4, 70, 72, 3, 5).wrong(), 0);
+}
+
+TEST(ColumnSorting, TransposesWhatIsColumnMajor) {
+  const auto device = Device::open("emulated");
+  EXPECT_EQ(Sorted(*device, true, 64, 128, 64).wrong(), 0);
+  EXPECT_EQ(Sorted(*device, true, 1, 1, 1).wrong(), 0);
+  for (const std::int64_t rows : {1, 7, 31, 32, 33, 94, 131}) {
+    for (const std::int64_t columns : {16, 63, 65, 129, 200}) {
+      SCOPED_TRACE(fmt::format("{} x {}", rows, columns));
+      EXPECT_EQ(Sorted(*device, true, rows, columns, rows + columns % 4).wrong(), 0);
+    }
+  }
+  for (std::int64_t columns = 64; columns < 128; ++columns) {
+    EXPECT_EQ(Sorted(*device, true, 3, columns, 5).wrong(), 0) << columns << " columns";
+  }
+  EXPECT_EQ(Sorted(*device, true, 70, 99, 71, 3, 5).wrong(), 0) << "a batch";
+}
+
+TEST(ColumnSorting, TransposesInWholeSectorsWithoutBankConflictsAndSilently) {
+  const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
+  device::EmulatedDevice& device = *emulated;
+  observe::CountObserver observer;
+  device.set_options({.observers = {&observer}});
+  EXPECT_EQ(Sorted(device, true, 96, 256, 96).wrong(), 0);
+  const Counts& counts = observer.result().totals;
+  EXPECT_EQ(counts.shared_load.conflicts(), 0u);
+  EXPECT_EQ(counts.shared_store.conflicts(), 0u);
+  EXPECT_EQ(counts.global_load.requests, 96u * 256u / 32u) << "an element a lane";
+  EXPECT_EQ(counts.global_load.excessive(), 0u);
+  EXPECT_EQ(counts.global_store.requests, 96u * 256u / 8u / 32u) << "a chunk a lane";
+  EXPECT_EQ(counts.global_store.excessive(), 0u);
+
+  testing::LaunchFindings findings(device);
+  EXPECT_EQ(Sorted(device, true, 94, 200, 97, 2, 3).wrong(), 0);
+  EXPECT_EQ(findings.take(), "");
+}
+
+// Products of a column-major A on the emulated device, in both forms: right, and the checker is
+// silent.
+class UnalignedRowsEmulated : public ::testing::Test {
+ protected:
+  void expect_right_and_silent(const GemmProblem& problem) {
+    const GemmVariant& variant = gemm_variant("unaligned_rows");
+    ASSERT_EQ(variant.refusal(problem, emulated_->properties()).value_or(""), "");
+    // The operand that the copy engine reads, elsewhere, goes to another kernel; the other two
+    // begin at any element.
+    const bool transposed =
+        constant(recorded_plan(variant, problem, hopper()).steps.back(), "TRANSPOSED") == "1";
+    testing::GemmCase of = generator_.filled(problem);
+    while ((transposed ? of.a : of.b).first() % 16 != 0) of = generator_.filled(problem);
+    SCOPED_TRACE(of.text);
+    EXPECT_EQ(testing::defects(of, testing::run_gemm(*emulated_, variant, of), true), "");
+    EXPECT_EQ(findings_.take(), "");
+  }
+
+  std::shared_ptr<device::EmulatedDevice> emulated_ =
+      std::make_shared<device::EmulatedDevice>("h200");
+  testing::LaunchFindings findings_{*emulated_};
+  testing::GemmGenerator generator_{23};
+};
+
+TEST_F(UnalignedRowsEmulated, ColumnMajorA) {
+  for (const std::int64_t m : {1, 33, 64, 94, 127, 130}) {
+    GemmProblem problem = by_columns_of_a(m, 66 + m % 3 * 2, 64 + m);
+    problem.a.leading = m + m % 3;
+    expect_right_and_silent(problem);
+  }
+  for (const std::int64_t k : {16, 63, 128, 200}) {
+    expect_right_and_silent(by_columns_of_a(70, 67, k));
+  }
+}
+
+TEST_F(UnalignedRowsEmulated, ColumnMajorAInBatchesAndWithTheEpilogue) {
+  GemmProblem problem = by_columns_of_a(50, 135, 99);
+  problem.batch = 3;
+  problem.a.leading = 53;
+  problem.a.batch_stride = 53 * 99 + 1;
+  problem.b.batch_stride = 135 * 104;
+  problem.alpha = -1.75;
+  problem.beta = 0.5;
+  problem.has_bias = true;
+  expect_right_and_silent(problem);
+  problem.a.batch_stride = 0;
+  problem.bias_per_row = true;
+  problem.activation = Activation::gelu;
+  expect_right_and_silent(problem);
+}
+
+TEST_F(UnalignedRowsEmulated, TransposedProblems) {
+  for (const Order order_of_b : {Order::row_major, Order::column_major}) {
+    for (const std::int64_t n : {8, 33, 64, 127, 129}) {
+      GemmProblem problem = by_columns_of_a(250 + n % 2, n, 64 + n, order_of_b);
+      problem.c.leading = n + n % 3;
+      expect_right_and_silent(problem);
+    }
+  }
+  GemmProblem problem = by_columns_of_a(131, 50, 99, Order::column_major);
+  problem.batch = 3;
+  problem.a.batch_stride = 131 * 104;
+  problem.c.leading = 51;
+  problem.c.batch_stride = 51 * 131;
+  problem.alpha = -1.75;
+  problem.has_bias = true;
+  problem.activation = Activation::relu;
+  expect_right_and_silent(problem);
+  problem.beta = 0.5;
+  problem.bias_per_row = true;
+  expect_right_and_silent(problem);
+  problem.beta = 0.0;
+  problem.c.type = DataType::float32;
+  expect_right_and_silent(problem);
+}
+
+TEST_F(UnalignedRowsEmulated, RandomProblemsOfAColumnMajorA) {
+  for (int i = 0; i < 10; ++i) {
+    GemmProblem problem;
+    do {
+      problem = generator_.problem();
+    } while (problem.a.order != Order::column_major ||
+             unaligned_rows_refusal(problem, emulated_->properties()));
+    expect_right_and_silent(problem);
+  }
 }
 
 }  // namespace

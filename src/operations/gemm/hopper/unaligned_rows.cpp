@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "operations/gemm/hopper/general_fallback.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
@@ -65,17 +66,28 @@ double elements(const GemmProblem& p, std::int64_t rows, std::int64_t columns) {
 
 constexpr double bytes_copied = 3.5e6;  // bytes a microsecond, read and written
 
-// Microseconds on an H200; docs/results/products_h200.md has the runs that they come from.
-double predicted_time(const GemmProblem& p, const DeviceProperties& device) {
-  constexpr double launches = 5.5, end_of_block = 4.0, end_that_adds_c = 17.0;
+// A problem as the kernel computes it: with C row-major, or the transposed problem with its C
+// column-major.
+struct Form {
+  GemmProblem problem;
+  bool transposed = false;
+};
+
+// Microseconds on an H200; docs/results/products_h200.md has the runs that they come from. How long
+// a column-major C takes was not measured: as long as adding C, which is stored in small pieces
+// too.
+double predicted_time(const Form& form, const DeviceProperties& device) {
+  constexpr double launches = 5.5, end_of_block = 4.0, end_in_pieces = 17.0;
   // Microseconds of a block: its products, or its share of what memory and L2 deliver.
   constexpr double products_of_k_tile = 0.34, copies_of_k_tile = 0.0041;
+  const GemmProblem& p = form.problem;
+  const bool in_pieces = p.beta != 0.0 || form.transposed;
   const auto blocks = static_cast<double>(blocks_of(p)), sms = static_cast<double>(device.sm_count);
   const auto k_tiles = static_cast<double>(groups_of(p.shape.k, blocks_of_tile * tile_k));
   const double of_k_tile = std::max(products_of_k_tile, copies_of_k_tile * std::min(blocks, sms));
   return launches + 4.0 * elements(p, p.shape.m, p.shape.k) / bytes_copied +
          std::ceil(blocks / sms) *
-             ((p.beta != 0.0 ? end_that_adds_c : end_of_block) + k_tiles * of_k_tile);
+             ((in_pieces ? end_in_pieces : end_of_block) + k_tiles * of_k_tile);
 }
 
 // The same for a product of copied operands.
@@ -92,13 +104,50 @@ double predicted_time_of_copies(const GemmProblem& p) {
   return launches + copied / bytes_copied + ends_of_blocks + product;
 }
 
+// Why the kernel cannot take B as it lies in memory.
+std::optional<std::string> refusal_of_b(const GemmProblem& problem) {
+  if (problem.b.order != Order::row_major) return "B must be row-major";
+  const RowsInMemory b = rows_of_b(problem);
+  if (residue_groups(b.pitch_bytes()) == 1) return "rows of B are multiples of 16 bytes apart";
+  if (!b.batch_fits_map()) return "matrices of B are not multiples of 16 bytes apart";
+  return std::nullopt;
+}
+
+// The faster of the forms that the kernel takes, of a problem that it takes in one or both.
+Form form_of(const GemmProblem& problem, const DeviceProperties& device) {
+  Form given{problem}, other{transposed(problem), true};
+  if (refusal_of_b(given.problem)) return other;
+  if (refusal_of_b(other.problem)) return given;
+  return predicted_time(given, device) <= predicted_time(other, device) ? given : other;
+}
+
 class UnalignedRowsRun final : public GemmRun {
  public:
-  UnalignedRowsRun(Device& device, const GemmProblem& problem)
+  UnalignedRowsRun(Device& device, const GemmProblem& given)
+      : UnalignedRowsRun(device, given, form_of(given, device.properties())) {}
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    GemmAddresses at = addresses;
+    if (transposed_) std::swap(at.a, at.b);
+    if (fallback_.run(at.b, addresses, stream)) return;
+    sorting_.run(at.a, stream);
+    device_.launch(kernel_, launch_, prepared_.of(at, [&] { return arguments_for(at); }), stream);
+  }
+
+  std::string note() const override {
+    return fmt::format("{}x{}x{} of half of k, {}", tile_.m, tile_n, tile_.stages,
+                       transposed_ ? "transposed, B's rows sorted" : "A's columns sorted");
+  }
+
+ private:
+  UnalignedRowsRun(Device& device, const GemmProblem& given, const Form& form)
       : device_(device),
-        problem_(problem),
-        tile_(tile_of(problem)),
-        sorting_(device, rows_of_a(problem)) {
+        given_(given),
+        problem_(form.problem),
+        transposed_(form.transposed),
+        tile_(tile_of(problem_)),
+        sorting_(device, rows_of_a(problem_), problem_.a.order == Order::column_major) {
+    const GemmProblem& problem = problem_;
     const MatmulShape& s = problem.shape;
     const std::int64_t tiles_m = groups_of(s.m, tile_.m), tiles_n = groups_of(s.n, tile_n);
     launch_ = flat_launch(blocks_of(problem), threads, shared_bytes(tile_));
@@ -125,22 +174,11 @@ class UnalignedRowsRun final : public GemmRun {
     constant("STAGES", tile_.stages);
     constant("B_IS_ODD", problem.b.leading % 2);
     constant("C_IS_ODD", problem.c.leading % 2);
+    constant("TRANSPOSED", transposed_);
     constant("GROUP_ROWS", 8);
     kernel_ = device.load(request);
   }
 
-  void run(const GemmAddresses& addresses, const Stream& stream) override {
-    if (fallback_.run(addresses.b, addresses, stream)) return;
-    sorting_.run(addresses.a, stream);
-    device_.launch(kernel_, launch_,
-                   prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
-  }
-
-  std::string note() const override {
-    return fmt::format("{}x{}x{} of half of k, A's columns sorted", tile_.m, tile_n, tile_.stages);
-  }
-
- private:
   KernelArguments arguments_for(const GemmAddresses& addresses) {
     constexpr DeviceAddress sector = 32;
     constexpr std::int32_t elements_of_chunk = 8;
@@ -163,13 +201,14 @@ class UnalignedRowsRun final : public GemmRun {
   }
 
   Device& device_;
-  GemmProblem problem_;
+  GemmProblem given_, problem_;  // `problem_` as the kernel computes it
+  bool transposed_;
   Tile tile_;
   ColumnSorting sorting_;
   Arguments arguments_{};
   Launch launch_;
   Kernel kernel_;
-  GeneralFallback fallback_{device_, problem_};
+  GeneralFallback fallback_{device_, given_};
   PreparedArguments prepared_;
 };
 
@@ -181,20 +220,18 @@ std::optional<std::string> unaligned_rows_refusal(const GemmProblem& problem,
     return "unaligned rows from registers are for bf16 and fp16";
   }
   if (auto why = tensor_tiles_refusal(problem, device)) return why;
-  if (problem.a.order != Order::row_major || problem.b.order != Order::row_major) {
-    return "A and B must be row-major";
-  }
-  const RowsInMemory b = rows_of_b(problem);
-  if (residue_groups(b.pitch_bytes()) == 1) return "rows of B are multiples of 16 bytes apart";
-  if (!b.batch_fits_map()) return "matrices of B are not multiples of 16 bytes apart";
-  if (problem.shape.k < classes) return fmt::format("fewer than {} rows of B", classes);
-  return std::nullopt;
+  if (problem.shape.k < classes) return fmt::format("k is less than {}", classes);
+  const auto why = refusal_of_b(problem);
+  // In the transposed problem A, if it is column-major, is a row-major B.
+  if (!why || !refusal_of_b(transposed(problem))) return std::nullopt;
+  return why;
 }
 
 bool unaligned_rows_pay(const GemmProblem& problem, const DeviceProperties& device) {
   // Both predictions are good to a tenth.
   constexpr double sure = 0.9;
-  return predicted_time(problem, device) < sure * predicted_time_of_copies(problem);
+  const Form form = form_of(problem, device);
+  return predicted_time(form, device) < sure * predicted_time_of_copies(form.problem);
 }
 
 std::unique_ptr<GemmRun> prepare_unaligned_rows(Device& device, const GemmProblem& problem) {
