@@ -14,12 +14,15 @@
 // different banks. sort_columns.cu brings the columns of A, which may have either order, into that
 // order, and its rows to multiples of 16 bytes, while B's first tiles are on their way.
 //
+// Where rows of B lie along k (B_ALONG_K), classes are those of columns: each warp has two, and k keeps
+// its order, so A is copied only if it must be.
+//
 // A block has TILE_M x 128 of C over half of k; the other block of its cluster has the other half.
 // At the end each sends half of the rows to the other, and stores the half that it keeps.
 //
 // Constants: TILE_M (64 or 128), STAGES, B_IS_ODD and C_IS_ODD (the pitch of rows, in elements),
-// TRANSPOSED (C is column-major: the problem is the transposed one), OPERAND, C_TYPE, BIAS,
-// READS_C, ACTIVATION, GROUP_ROWS. Launch: 320 threads, clusters of 2 blocks, a cluster a tile,
+// B_ALONG_K (B is column-major), TRANSPOSED (C is column-major: the problem is the transposed one),
+// OPERAND, C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS. Launch: 320 threads, clusters of 2 blocks, a cluster a tile,
 // sizeof(Shared) + 1,024 bytes.
 #define STEP 16
 #define CLUSTER 2
@@ -32,11 +35,13 @@
 
 constexpr int tile_m = TILE_M, tile_n = 128, tile_k = 64, steps = tile_k / STEP;
 constexpr int consumers = 2, warps_of_consumers = 4 * consumers;
-constexpr int classes = 16, rows_of_class = tile_k / classes;
+// Rows of B in memory, of which a tile has some: steps of k, or with B_ALONG_K columns.
+constexpr int classes = 16, b_rows = B_ALONG_K ? tile_n : tile_k, rows_of_class = b_rows / classes;
 constexpr int row_bytes = 128, a_bytes = tile_m * row_bytes;
-// Four rows, one for each of four neighbouring lanes, 288 bytes apart: 32 words in 32 banks.
-constexpr int box_columns = tile_n + 16, b_row_bytes = 2 * box_columns;
-constexpr int class_bytes = rows_of_class * b_row_bytes, b_bytes = tile_k * b_row_bytes;
+// Lanes read 32 words in 32 banks: eight of each of four rows, 288 bytes apart, or four of each of
+// eight, 176 bytes apart, of which 160 would be enough.
+constexpr int box_columns = B_ALONG_K ? tile_k + 24 : tile_n + 16, b_row_bytes = 2 * box_columns;
+constexpr int class_bytes = rows_of_class * b_row_bytes, b_bytes = classes * class_bytes;
 
 struct Stage {
   unsigned char a[a_bytes];
@@ -82,7 +87,7 @@ __device__ inline BlockTile tile_of_block(const Arguments& p) {
 // By a warp. Copies are started by an elected thread: 16 cycles each.
 __device__ inline void produce_a(Shared& shared, const Maps& maps, const Arguments& p) {
   const BlockTile tile = tile_of_block(p);
-  await_previous_grid();  // it sorts A
+  await_previous_grid();  // it sorts or copies A
   RingPosition<STAGES> stage;
 #pragma unroll 1
   for (int i = 0; i < tile.count; ++i, stage.advance()) {
@@ -110,8 +115,10 @@ __device__ inline void produce_b(Shared& shared, const Maps& maps, const Argumen
 #pragma unroll
       for (int c = 0; c < classes; ++c) {
         // A map begins with a chunk of 16 bytes, perhaps the second of its sector.
+        const int k = (tile.first + i) * tile_k, early = p.shift[c] & 8;
         load_box(shared.stage[stage.index].b + c * class_bytes, maps.b[c], full,
-                 tile.column - (p.shift[c] & 8), (tile.first + i) * rows_of_class, tile.batch);
+                 (B_ALONG_K ? k : tile.column) - early, (B_ALONG_K ? tile.column : k) / classes,
+                 tile.batch);
       }
     }
     __syncwarp();
@@ -120,21 +127,44 @@ __device__ inline void produce_b(Shared& shared, const Maps& maps, const Argumen
 
 using Sums = float[tile_m / 2];
 using Fragments = unsigned[steps][4];  // of one stage
-// Where a thread's words lie in B's part of a stage: two neighbouring columns of row lane % 4 of
-// each class.
-using Offsets = unsigned[classes];
+// Where a thread's words lie in B's part of a stage: two neighbouring columns of row lane % 4 of each
+// class; with B_ALONG_K two neighbouring steps of row lane / 4 of the warp's two classes.
+constexpr int rows_of_thread = B_ALONG_K ? 2 : classes;
+using Offsets = unsigned[rows_of_thread];
 
-// Element 8 g + 2 t + e of a tile's k is row t of class 2 g + e.
+__device__ inline void find_words(Offsets& offsets, const Arguments& p) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < rows_of_thread; ++i) {
+    const int c = B_ALONG_K ? 2 * warp + i : i, row = B_ALONG_K ? lane / 4 : lane % 4;
+    const int word = B_ALONG_K ? lane % 4 : 8 * warp + lane / 4;
+    offsets[i] = c * class_bytes + row * b_row_bytes + 4 * (word + p.shift[c] / 2);
+  }
+}
+
+// A word of a row of an odd class, whose rows begin at an odd element where B's pitch is odd: halves
+// of a word and of the next.
+__device__ inline unsigned word_of_odd(const unsigned* at) {
+  return B_IS_ODD ? __funnelshift_r(at[0], at[1], 16) : at[0];
+}
+
 __device__ inline void load_fragments(Fragments& fragments, const unsigned char* b,
                                       const Offsets& offsets) {
+  const auto row = [&](int i) { return reinterpret_cast<const unsigned*>(b + offsets[i]); };
 #pragma unroll
   for (int g = 0; g < tile_k / 8; ++g) {
-    const auto* const even = reinterpret_cast<const unsigned*>(b + offsets[2 * g]);
-    const auto* const odd = reinterpret_cast<const unsigned*>(b + offsets[2 * g + 1]);
-    // Where rows of the odd class begin at an odd element: halves of its word and of the next.
-    const unsigned low = even[0], high = B_IS_ODD ? __funnelshift_r(odd[0], odd[1], 16) : odd[0];
-    fragments[g / 2][g % 2 * 2] = __byte_perm(low, high, 0x5410);
-    fragments[g / 2][g % 2 * 2 + 1] = __byte_perm(low, high, 0x7632);
+    unsigned& first = fragments[g / 2][g % 2 * 2];
+    unsigned& second = fragments[g / 2][g % 2 * 2 + 1];
+    if (B_ALONG_K) {
+      // Rows i and 8 + i of a fragment are row i of an even class and of the odd one behind it.
+      first = row(0)[4 * g];
+      second = word_of_odd(row(1) + 4 * g);
+    } else {
+      // Element 8 g + 2 t + e of a tile's k is row t of class 2 g + e.
+      const unsigned low = row(2 * g)[0], high = word_of_odd(row(2 * g + 1));
+      first = __byte_perm(low, high, 0x5410);
+      second = __byte_perm(low, high, 0x7632);
+    }
   }
 }
 
@@ -147,13 +177,8 @@ __device__ inline void pin(Fragments& fragments) {
 }
 
 __device__ inline void multiply(Sums& sum, Shared& shared, const Arguments& p, int count) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   Offsets offsets;
-#pragma unroll
-  for (int c = 0; c < classes; ++c) {
-    offsets[c] = c * class_bytes + lane % 4 * b_row_bytes +
-                 4 * (8 * warp + lane / 4 + p.shift[c] / 2);
-  }
+  find_words(offsets, p);
 #pragma unroll
   for (int i = 0; i < tile_m / 2; ++i) sum[i] = 0.0F;
   if (count == 0) return;
@@ -221,7 +246,7 @@ struct Place {
 __device__ inline Place place_of(const Arguments& p, const BlockTile& tile, int rank) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int row = tile.row + rank * (tile_m / 2) + lane % 4 * 2;
-  const int column = tile.column + 2 * (8 * warp + lane / 4);
+  const int column = tile.column + 2 * (B_ALONG_K ? warp + 8 * (lane / 4) : 8 * warp + lane / 4);
   return {row, column, p.n - column,
           static_cast<C_TYPE*>(p.c) + tile.batch * p.c_stride + offset_in_c(p, row, column)};
 }
@@ -246,6 +271,8 @@ __device__ inline void store_each(const Arguments& p, const Place& place, int gr
 
 // Two elements of C may be stored at once.
 constexpr bool has_words = !READS_C && sizeof(C_TYPE) == 2;
+// Whether the neighbour of a thread's two elements in memory is no neighbouring thread's.
+constexpr bool pairs_are_apart = TRANSPOSED || B_ALONG_K;
 
 // Two columns of a row of 16-bit elements, stored at once. Where the row begins at an odd element,
 // the word to store has the second of them and the first of the neighbour's, four lanes further on;
@@ -292,20 +319,21 @@ __device__ inline unsigned pair_of(const Arguments& p, const Place& place, int r
          bits_of<Element>(p, row, place.column + 1, second) << 16;
 }
 
-// Rows r and r + 1 of two columns of a column-major C of 16-bit elements: at once where they are a
-// word.
+// The same as words of two neighbours in memory, of a column or of a row, where they are one.
 template <typename Element>
-__device__ inline void store_columns(const Arguments& p, const Place& place, int group,
-                                     const float (&total)[4]) {
-  const int row = place.row + 8 * group;
+__device__ inline void store_pairs(const Arguments& p, const Place& place, int group,
+                                   const float (&total)[4]) {
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
+  for (int i = 0; i < 2; ++i) {
+    const int row = place.row + 8 * group + (TRANSPOSED ? 0 : i), h = TRANSPOSED ? i : 0;
     if (row >= p.m || h >= place.columns) continue;
-    Element* const to = place.at + offset_in_c(p, 8 * group, h);
+    Element* const to = place.at + offset_in_c(p, row - place.row, h);
     const int column = place.column + h;
-    const unsigned first = bits_of<Element>(p, row, column, total[2 * h]);
-    const unsigned second = bits_of<Element>(p, row + 1, column, total[2 * h + 1]);
-    const bool has_second = row + 1 < p.m;
+    const unsigned first = bits_of<Element>(p, row, column, total[TRANSPOSED ? 2 * i : i]);
+    const unsigned second =
+        TRANSPOSED ? bits_of<Element>(p, row + 1, column, total[2 * i + 1])
+                   : bits_of<Element>(p, row, column + 1, total[2 + i]);
+    const bool has_second = TRANSPOSED ? row + 1 < p.m : place.columns > 1;
     if (has_second && reinterpret_cast<unsigned long long>(to) % sizeof(unsigned) == 0) {
       *reinterpret_cast<unsigned*>(to) = first | second << 16;
     } else {
@@ -339,8 +367,8 @@ __device__ inline void finish(const Sums& sum, Shared& shared, const Arguments& 
       store_word<C_IS_ODD>(other_row, to_other, i, second_is_even ? first : second);
       to_even += step;
       to_other += step;
-    } else if constexpr (TRANSPOSED && has_words) {
-      store_columns<C_TYPE>(p, place, i, total);
+    } else if constexpr (pairs_are_apart && has_words) {
+      store_pairs<C_TYPE>(p, place, i, total);
     } else {
       store_each(p, place, i, total);
     }
@@ -350,7 +378,7 @@ __device__ inline void finish(const Sums& sum, Shared& shared, const Arguments& 
 template <int rank>
 __device__ inline void exchange_and_store(const Sums& sum, Shared& shared, const Arguments& p,
                                           const BlockTile& tile) {
-  constexpr bool fits_words = has_words && !TRANSPOSED;
+  constexpr bool fits_words = has_words && !pairs_are_apart;
   send_sums<rank>(sum, shared);
   const Place place = place_of(p, tile, rank);
   // Where C's pitch is odd, one of two rows begins at an odd element; else none should.

@@ -128,6 +128,32 @@ TEST_F(UnalignedRowsOnGpu, TransposedProblems) {
   expect_right(product(1006, 94, 1100, Precision::bf16, Order::column_major));
 }
 
+// Ends of rows in every place of a chunk and of a tile; A copied, turned, and read where it lies.
+TEST_F(UnalignedRowsOnGpu, BAlongK) {
+  for (const Order order_of_a : {Order::row_major, Order::column_major}) {
+    for (const std::int64_t m : {1, 31, 64, 94, 129}) {
+      GemmProblem problem =
+          product(m, 150 + m, 65 + m, Precision::bf16, order_of_a, Order::column_major);
+      expect_right(problem);
+      problem.c.leading += 1 + m % 3;
+      expect_right(problem);
+      problem.beta = 0.5;
+      problem.has_bias = true;
+      expect_right(problem);
+    }
+    for (std::int64_t k = 125; k < 142; ++k) {
+      expect_right(product(70, 139, k, Precision::bf16, order_of_a, Order::column_major));
+    }
+  }
+  for (const std::int64_t pitch : {1001, 1002, 1004, 1013}) {
+    GemmProblem problem =
+        product(94, 506, 1000, Precision::fp16, Order::row_major, Order::column_major);
+    problem.b.leading = pitch;
+    expect_right(problem);
+  }
+  expect_right(product(506, 94, 1001));  // few columns: the transposed problem
+}
+
 TEST_F(UnalignedRowsOnGpu, BatchesAndTheEpilogue) {
   GemmProblem problem = product(50, 135, 99);
   problem.batch = 3;

@@ -1,5 +1,5 @@
 // Products that multiply a B whose rows begin anywhere from registers: the problems that they take,
-// that their kernel compiles and fits, the order of A's columns, and products of a column-major A.
+// that their kernel compiles and fits, the order of A's columns, and products in every order.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -39,19 +39,18 @@ TEST(UnalignedRowsRefusal, SaysWhatItDoesNotTake) {
   EXPECT_EQ(unaligned_refusal(bf16_product(127, 8190, 4001)), "");
   EXPECT_EQ(unaligned_refusal(bf16_product(1, 1, 16)), "");
   EXPECT_THAT(unaligned_refusal(bf16_product(1, 1, 15)), HasSubstr("less than 16"));
-  EXPECT_THAT(unaligned_refusal(bf16_product(127, 8192, 4001)), HasSubstr("multiples of 16 bytes"));
+  EXPECT_THAT(unaligned_refusal(bf16_product(127, 8192, 4000)), HasSubstr("multiples of 16 bytes"));
+  EXPECT_EQ(unaligned_refusal(bf16_product(127, 8192, 4001)), "") << "A is B transposed";
   EXPECT_THAT(unaligned_refusal(bf16_product(3, 0, 70)), HasSubstr("nothing"));
   EXPECT_EQ(unaligned_refusal(by_columns_of_a(127, 8190, 4001)), "");
   EXPECT_EQ(unaligned_refusal(by_columns_of_a(1, 1, 16)), "");
   EXPECT_EQ(unaligned_refusal(by_columns_of_a(8190, 128, 4001)), "") << "A is B transposed";
   EXPECT_EQ(unaligned_refusal(by_columns_of_a(8190, 127, 4001, Order::column_major)), "");
   EXPECT_THAT(unaligned_refusal(by_columns_of_a(8192, 128, 4001)), HasSubstr("16 bytes"));
-  EXPECT_THAT(unaligned_refusal(by_columns_of_a(8192, 127, 4001, Order::column_major)),
-              HasSubstr("row-major"));
+  EXPECT_EQ(unaligned_refusal(by_columns_of_a(8192, 127, 4001, Order::column_major)), "");
+  EXPECT_THAT(unaligned_refusal(by_columns_of_a(8192, 127, 4000, Order::column_major)),
+              HasSubstr("16 bytes"));
   GemmProblem problem = bf16_product(127, 8190, 4001);
-  problem.b.order = Order::column_major;
-  EXPECT_THAT(unaligned_refusal(problem), HasSubstr("row-major"));
-  problem = bf16_product(127, 8190, 4001);
   problem.batch = 2;
   problem.b.batch_stride = 8190 * 4001;
   EXPECT_THAT(unaligned_refusal(problem), HasSubstr("matrices of B"));
@@ -96,6 +95,28 @@ TEST(UnalignedRows, LaunchesFollowTheShape) {
   EXPECT_EQ(by_columns.steps[0].launch.grid.y, 4u) << "32 rows a block";
   EXPECT_EQ(by_columns.steps[1].launch.grid.x, multiply.launch.grid.x);
   EXPECT_EQ(by_columns.steps[1].defines, multiply.defines);
+}
+
+TEST(UnalignedRows, AlongKNeedNoSortedA) {
+  const auto plan = [](std::int64_t k, Order order_of_a) {
+    GemmProblem problem = dense_problem({127, 8190, k}, Precision::bf16, DataType::bfloat16,
+                                        DataType::bfloat16, order_of_a, Order::column_major);
+    problem.b.leading = 4001;
+    return plan_of(problem);
+  };
+  const Plan copied = plan(4001, Order::row_major);
+  ASSERT_EQ(copied.steps.size(), 2u);
+  EXPECT_EQ(copied.steps[0].kernel, "copy_rows");
+  EXPECT_FALSE(copied.steps[0].launch.overlaps_previous) << "B is read beside it";
+  EXPECT_EQ(constant(copied.steps[1], "B_ALONG_K"), "1");
+  EXPECT_TRUE(copied.steps[1].launch.overlaps_previous);
+  EXPECT_LE(copied.steps[1].launch.shared_bytes, hopper().shared_bytes_per_block_optin);
+  const Plan turned = plan(4001, Order::column_major);
+  ASSERT_EQ(turned.steps.size(), 2u);
+  EXPECT_EQ(turned.steps[0].kernel, "transpose_rows");
+  const Plan in_place = plan(4000, Order::row_major);
+  ASSERT_EQ(in_place.steps.size(), 1u);
+  EXPECT_FALSE(in_place.steps[0].launch.overlaps_previous) << "nothing waits for what came before";
 }
 
 TEST(UnalignedRows, OfAAreMultipliedInTheTransposedProblem) {
@@ -166,6 +187,12 @@ TEST(UnalignedRowsKernel, CompilesWithoutWarningsAndSpillsNothing) {
       problem.beta = 1.0;
       problem.has_bias = true;
       problem.activation = Activation::gelu;
+      EXPECT_THAT(log_of(problem), Not(HasSubstr("warning")));
+      problem = bf16_product(m, n, 4001);
+      problem.b.order = Order::column_major;
+      problem.b.leading = 4001 + n % 2;
+      EXPECT_EQ(constant(plan_of(problem).steps.back(), "B_ALONG_K"), "1");
+      EXPECT_THAT(log_of(problem), HasSubstr("0 bytes spill stores"));
       EXPECT_THAT(log_of(problem), Not(HasSubstr("warning")));
       problem = by_columns_of_a(n, m, 4001, Order::column_major);
       const std::string of_columns = log_of(problem);
@@ -283,8 +310,7 @@ TEST(ColumnSorting, TransposesInWholeSectorsWithoutBankConflictsAndSilently) {
   EXPECT_EQ(findings.take(), "");
 }
 
-// Products of a column-major A on the emulated device, in both forms: right, and the checker is
-// silent.
+// Products on the emulated device: right, and the checker is silent.
 class UnalignedRowsEmulated : public ::testing::Test {
  protected:
   void expect_right_and_silent(const GemmProblem& problem) {
@@ -292,10 +318,16 @@ class UnalignedRowsEmulated : public ::testing::Test {
     ASSERT_EQ(variant.refusal(problem, emulated_->properties()).value_or(""), "");
     // The operand that the copy engine reads, elsewhere, goes to another kernel; the other two
     // begin at any element.
-    const bool transposed =
-        constant(recorded_plan(variant, problem, hopper()).steps.back(), "TRANSPOSED") == "1";
+    const Plan plan = recorded_plan(variant, problem, hopper());
+    const bool transposed = constant(plan.steps.back(), "TRANSPOSED") == "1";
+    const bool reads_both = plan.steps.size() == 1;
+    const auto begins = [](const testing::GemmMatrices& matrices) {
+      return matrices.first() % 16 == 0;
+    };
     testing::GemmCase of = generator_.filled(problem);
-    while ((transposed ? of.a : of.b).first() % 16 != 0) of = generator_.filled(problem);
+    while (!begins(transposed ? of.a : of.b) || (reads_both && !(begins(of.a) && begins(of.b)))) {
+      of = generator_.filled(problem);
+    }
     SCOPED_TRACE(of.text);
     EXPECT_EQ(testing::defects(of, testing::run_gemm(*emulated_, variant, of), true), "");
     EXPECT_EQ(findings_.take(), "");
@@ -359,13 +391,58 @@ TEST_F(UnalignedRowsEmulated, TransposedProblems) {
   expect_right_and_silent(problem);
 }
 
-TEST_F(UnalignedRowsEmulated, RandomProblemsOfAColumnMajorA) {
-  for (int i = 0; i < 10; ++i) {
+// Ends of rows in every place of a chunk, of B in every class of columns; A copied, turned, and read
+// where it lies.
+TEST_F(UnalignedRowsEmulated, BAlongK) {
+  const auto along_k = [](std::int64_t m, std::int64_t n, std::int64_t k, Order order_of_a) {
+    return dense_problem({m, n, k}, Precision::bf16, DataType::bfloat16, DataType::bfloat16,
+                         order_of_a, Order::column_major);
+  };
+  for (const Order order_of_a : {Order::row_major, Order::column_major}) {
+    for (const std::int64_t m : {1, 33, 64, 94, 130}) {
+      expect_right_and_silent(along_k(m, 150 + m, 65 + m, order_of_a));
+    }
+    for (const std::int64_t k : {17, 63, 127, 130, 201}) {
+      expect_right_and_silent(along_k(30, 140 + k % 7, k, order_of_a));
+    }
+  }
+  for (const std::int64_t pitch : {129, 130, 132, 143}) {
+    GemmProblem problem = along_k(50, 131, 128, Order::row_major);
+    problem.b.leading = pitch;
+    expect_right_and_silent(problem);
+  }
+}
+
+TEST_F(UnalignedRowsEmulated, BAlongKInBatchesAndWithTheEpilogue) {
+  GemmProblem problem = dense_problem({50, 135, 99}, Precision::fp16, DataType::float16,
+                                      DataType::float16, Order::row_major, Order::column_major);
+  problem.batch = 3;
+  problem.b.batch_stride = 99 * 136;
+  problem.alpha = -1.75;
+  problem.has_bias = true;
+  problem.activation = Activation::gelu;
+  expect_right_and_silent(problem);
+  problem.beta = 0.5;
+  problem.bias_per_row = true;
+  expect_right_and_silent(problem);
+  problem.beta = 0.0;
+  problem.c.type = DataType::float32;
+  expect_right_and_silent(problem);
+  // Few columns: the transposed problem has a B along k.
+  GemmProblem few = bf16_product(255, 30, 99);
+  few.b.leading = 32;
+  expect_right_and_silent(few);
+  few.has_bias = true;
+  few.beta = 0.5;
+  expect_right_and_silent(few);
+}
+
+TEST_F(UnalignedRowsEmulated, RandomProblems) {
+  for (int i = 0; i < 20; ++i) {
     GemmProblem problem;
     do {
       problem = generator_.problem();
-    } while (problem.a.order != Order::column_major ||
-             unaligned_rows_refusal(problem, emulated_->properties()));
+    } while (unaligned_rows_refusal(problem, emulated_->properties()));
     expect_right_and_silent(problem);
   }
 }

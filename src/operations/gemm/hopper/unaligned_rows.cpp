@@ -22,7 +22,10 @@ namespace {
 // These match the kernel.
 constexpr int classes = 16, blocks_of_tile = 2, threads = 320;
 constexpr std::int64_t tile_n = 128, tile_k = 64;
-constexpr std::uint32_t box_columns = tile_n + 16, a_columns = 64;
+constexpr std::uint32_t a_columns = 64;
+// The columns of a box of B, as it lies in memory, and its rows, of one class.
+std::uint32_t box_columns(bool b_along_k) { return b_along_k ? tile_k + 24 : tile_n + 16; }
+std::uint32_t box_rows(bool b_along_k) { return (b_along_k ? tile_n : tile_k) / classes; }
 struct Arguments {
   std::int32_t m, n, tiles_m, tiles_n, k_tiles;
   std::array<std::int32_t, classes> shift;
@@ -39,10 +42,12 @@ Tile tile_of(const GemmProblem& p) {
   constexpr std::int64_t half = 64;
   return p.shape.m <= half ? Tile{half, 6} : Tile{2 * half, 5};
 }
+bool lies_along_k(const GemmProblem& p) { return p.b.order == Order::column_major; }
 
-std::size_t shared_bytes(const Tile& tile) {
+std::size_t shared_bytes(const Tile& tile, bool b_along_k) {
   const auto rows = static_cast<std::size_t>(tile.m);
-  constexpr std::size_t b = tile_k * 2 * box_columns, barriers = 3 * 8, alignment = 1024;
+  const std::size_t b = std::size_t{2} * classes * box_rows(b_along_k) * box_columns(b_along_k);
+  constexpr std::size_t barriers = 3 * 8, alignment = 1024;
   const std::size_t a = rows * 128, received = rows * 256;
   return static_cast<std::size_t>(tile.stages) * (a + b + barriers) + received + 16 + alignment;
 }
@@ -71,6 +76,13 @@ constexpr double bytes_copied = 3.5e6;  // bytes a microsecond, read and written
 struct Form {
   GemmProblem problem;
   bool transposed = false;
+
+  // Whether A is brought into another order or to rows that begin with chunks.
+  bool copies_a() const {
+    const RowsInMemory a = rows_of_a(problem);
+    return !lies_along_k(problem) || problem.a.order == Order::column_major ||
+           residue_groups(a.pitch_bytes()) > 1 || !a.batch_fits_map();
+  }
 };
 
 // Microseconds on an H200; docs/results/products_h200.md has the runs that they come from. How long
@@ -85,7 +97,8 @@ double predicted_time(const Form& form, const DeviceProperties& device) {
   const auto blocks = static_cast<double>(blocks_of(p)), sms = static_cast<double>(device.sm_count);
   const auto k_tiles = static_cast<double>(groups_of(p.shape.k, blocks_of_tile * tile_k));
   const double of_k_tile = std::max(products_of_k_tile, copies_of_k_tile * std::min(blocks, sms));
-  return launches + 4.0 * elements(p, p.shape.m, p.shape.k) / bytes_copied +
+  const double of_a = form.copies_a() ? 4.0 * elements(p, p.shape.m, p.shape.k) : 0.0;
+  return launches + of_a / bytes_copied +
          std::ceil(blocks / sms) *
              ((in_pieces ? end_in_pieces : end_of_block) + k_tiles * of_k_tile);
 }
@@ -104,9 +117,8 @@ double predicted_time_of_copies(const GemmProblem& p) {
   return launches + copied / bytes_copied + ends_of_blocks + product;
 }
 
-// Why the kernel cannot take B as it lies in memory.
+// Why the kernel does not take B as it lies in memory.
 std::optional<std::string> refusal_of_b(const GemmProblem& problem) {
-  if (problem.b.order != Order::row_major) return "B must be row-major";
   const RowsInMemory b = rows_of_b(problem);
   if (residue_groups(b.pitch_bytes()) == 1) return "rows of B are multiples of 16 bytes apart";
   if (!b.batch_fits_map()) return "matrices of B are not multiples of 16 bytes apart";
@@ -129,14 +141,20 @@ class UnalignedRowsRun final : public GemmRun {
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     GemmAddresses at = addresses;
     if (transposed_) std::swap(at.a, at.b);
-    if (fallback_.run(at.b, addresses, stream)) return;
-    sorting_.run(at.a, stream);
+    const bool reads_a = !sorting_ && !copy_;
+    if (fallback_.run(at.b | (reads_a ? at.a : 0), addresses, stream)) return;
+    if (sorting_) sorting_->run(at.a, stream);
+    if (copy_) copy_->run(at.a, stream, false);
     device_.launch(kernel_, launch_, prepared_.of(at, [&] { return arguments_for(at); }), stream);
   }
 
   std::string note() const override {
-    return fmt::format("{}x{}x{} of half of k, {}", tile_.m, tile_n, tile_.stages,
-                       transposed_ ? "transposed, B's rows sorted" : "A's columns sorted");
+    const std::string_view a = transposed_ ? "B" : "A";
+    return fmt::format("{}x{}x{} of half of k{}{}", tile_.m, tile_n, tile_.stages,
+                       transposed_ ? ", transposed" : "",
+                       sorting_ ? fmt::format(", {} sorted along k", a)
+                       : copy_  ? fmt::format(", {} copied", a)
+                                : "");
   }
 
  private:
@@ -145,14 +163,21 @@ class UnalignedRowsRun final : public GemmRun {
         given_(given),
         problem_(form.problem),
         transposed_(form.transposed),
-        tile_(tile_of(problem_)),
-        sorting_(device, rows_of_a(problem_), problem_.a.order == Order::column_major) {
+        b_along_k_(lies_along_k(problem_)),
+        tile_(tile_of(problem_)) {
     const GemmProblem& problem = problem_;
+    const bool turns_a = problem.a.order == Order::column_major;
+    if (!b_along_k_) {
+      sorting_.emplace(device, rows_of_a(problem), turns_a);
+    } else if (form.copies_a()) {
+      copy_.emplace(device, rows_of_a(problem), turns_a);
+    }
     const MatmulShape& s = problem.shape;
     const std::int64_t tiles_m = groups_of(s.m, tile_.m), tiles_n = groups_of(s.n, tile_n);
-    launch_ = flat_launch(blocks_of(problem), threads, shared_bytes(tile_));
+    launch_ = flat_launch(blocks_of(problem), threads, shared_bytes(tile_, b_along_k_));
     launch_.cluster = {blocks_of_tile};
-    launch_.overlaps_previous = true;
+    // What copies A waits for all that came before, so that B may be read meanwhile.
+    launch_.overlaps_previous = sorting_ || copy_;
     arguments_.m = static_cast<std::int32_t>(s.m);
     arguments_.n = static_cast<std::int32_t>(s.n);
     arguments_.tiles_m = static_cast<std::int32_t>(tiles_m);
@@ -174,6 +199,7 @@ class UnalignedRowsRun final : public GemmRun {
     constant("STAGES", tile_.stages);
     constant("B_IS_ODD", problem.b.leading % 2);
     constant("C_IS_ODD", problem.c.leading % 2);
+    constant("B_ALONG_K", b_along_k_);
     constant("TRANSPOSED", transposed_);
     constant("GROUP_ROWS", 8);
     kernel_ = device.load(request);
@@ -186,11 +212,16 @@ class UnalignedRowsRun final : public GemmRun {
     a.c = addresses.c;
     a.bias = addresses.bias;
     const RowsInMemory b = rows_of_b(problem_);
-    std::vector<TensorMap> maps = residue_maps(device_, sorting_.result(), sorting_.address(), 1,
-                                               a_columns, static_cast<std::uint32_t>(tile_.m))
-                                      .maps;
-    const ResidueMaps of_b = residue_maps(device_, b, addresses.b, classes, box_columns,
-                                          tile_k / classes, Swizzle::none);
+    const RowsInMemory read = sorting_ ? sorting_->result()
+                              : copy_  ? copy_->result()
+                                       : rows_of_a(problem_);
+    const DeviceAddress of_a =
+        sorting_ ? sorting_->address() : copy_ ? copy_->address() : addresses.a;
+    std::vector<TensorMap> maps =
+        residue_maps(device_, read, of_a, 1, a_columns, static_cast<std::uint32_t>(tile_.m)).maps;
+    const ResidueMaps of_b =
+        residue_maps(device_, b, addresses.b, classes, box_columns(b_along_k_),
+                     box_rows(b_along_k_), Swizzle::none);
     maps.insert(maps.end(), of_b.maps.begin(), of_b.maps.end());
     for (int c = 0; c < classes; ++c) {
       const DeviceAddress begin = residue_base(b, addresses.b, c).address;
@@ -202,9 +233,10 @@ class UnalignedRowsRun final : public GemmRun {
 
   Device& device_;
   GemmProblem given_, problem_;  // `problem_` as the kernel computes it
-  bool transposed_;
+  bool transposed_, b_along_k_;
   Tile tile_;
-  ColumnSorting sorting_;
+  std::optional<ColumnSorting> sorting_;  // of A
+  std::optional<Repacking> copy_;         // of A, where B lies along k
   Arguments arguments_{};
   Launch launch_;
   Kernel kernel_;
@@ -222,7 +254,6 @@ std::optional<std::string> unaligned_rows_refusal(const GemmProblem& problem,
   if (auto why = tensor_tiles_refusal(problem, device)) return why;
   if (problem.shape.k < classes) return fmt::format("k is less than {}", classes);
   const auto why = refusal_of_b(problem);
-  // In the transposed problem A, if it is column-major, is a row-major B.
   if (!why || !refusal_of_b(transposed(problem))) return std::nullopt;
   return why;
 }

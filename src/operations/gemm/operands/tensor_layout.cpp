@@ -165,12 +165,12 @@ Repacking::Repacking(Device& device, const RowsInMemory& from, bool transposed)
   }
 }
 
-void Repacking::run(DeviceAddress from, const Stream& stream) const {
+void Repacking::run(DeviceAddress from, const Stream& stream, bool overlaps) const {
   if (transposition_) {
     transposition_->run(from_, from, buffer_.address(), to_.pitch, to_.batch_stride, stream);
   } else {
     const Operand alone{.copy = this, .from = from};
-    copy_rows({&alone, 1}, false, stream);
+    copy_rows({&alone, 1}, false, overlaps, stream);
   }
 }
 
@@ -186,10 +186,10 @@ void Repacking::run_both(const Operand& a, const Operand& b, const Stream& strea
       copied.push_back(operand);
     }
   }
-  if (!copied.empty()) copy_rows(copied, has_transposed, stream);
+  if (!copied.empty()) copy_rows(copied, has_transposed, true, stream);
 }
 
-void Repacking::copy_rows(std::span<const Operand> operands, bool follows_turning,
+void Repacking::copy_rows(std::span<const Operand> operands, bool follows_turning, bool overlaps,
                           const Stream& stream) {
   const Repacking& first = *operands.front().copy;
   Parts parts{};
@@ -206,7 +206,7 @@ void Repacking::copy_rows(std::span<const Operand> operands, bool follows_turnin
   Launch launch = flat_launch(blocks, threads);
   launch.grid.y = static_cast<std::uint32_t>(bands);
   launch.grid.z = static_cast<std::uint32_t>(first.from_.batch);
-  launch.overlaps_previous = true;
+  launch.overlaps_previous = overlaps;
   first.device_.launch(first.kernel_, launch, KernelArguments::of(parts), stream);
 }
 

@@ -95,7 +95,9 @@ class Repacking {
   Repacking(Device& device, const RowsInMemory& from, bool transposed);
   const RowsInMemory& result() const { return to_; }
   DeviceAddress address() const { return buffer_.address(); }
-  void run(DeviceAddress from, const Stream& stream) const;
+  /// `overlaps`: whether it may begin while what came before in the stream still runs, and so may the
+  /// product behind it.
+  void run(DeviceAddress from, const Stream& stream, bool overlaps = true) const;
 
   /// An operand of a product: its copy, if there is one, and its own address.
   struct Operand {
@@ -107,7 +109,7 @@ class Repacking {
   static void run_both(const Operand& a, const Operand& b, const Stream& stream);
 
  private:
-  static void copy_rows(std::span<const Operand> operands, bool follows_turning,
+  static void copy_rows(std::span<const Operand> operands, bool follows_turning, bool overlaps,
                         const Stream& stream);
 
   Device& device_;
