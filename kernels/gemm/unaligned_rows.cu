@@ -255,18 +255,41 @@ __device__ inline float bias_of(const Arguments& p, int row, int column) {
   return BIAS && row < p.m && column < p.n ? bias_at<BIAS>(p.bias, row, column) : 0.0F;
 }
 
-// Rows r and r + 1 of two columns each, one element at a time.
-__device__ inline void store_each(const Arguments& p, const Place& place, int group,
-                                  const float (&total)[4]) {
+// Calls visit(i, where it lies, row, column) for those of rows r and r + 1 of two columns each that
+// exist.
+template <typename Visit>
+__device__ inline void each_element(const Arguments& p, const Place& place, int group,
+                                    const Visit& visit) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int e = i % 2, h = i / 2, row = place.row + 8 * group + e;
     if (row < p.m && h < place.columns) {
-      store_with_epilogue<READS_C, ACTIVATION>(place.at + offset_in_c(p, 8 * group + e, h),
-                                               total[i], p.alpha, p.beta,
-                                               bias_of(p, row, place.column + h));
+      visit(i, place.at + offset_in_c(p, 8 * group + e, h), row, place.column + h);
     }
   }
+}
+
+// What C holds where a thread will store, read before its first store: a read behind a write waits.
+struct Addend {
+  C_TYPE of[READS_C ? groups_kept : 1][4];
+
+  __device__ Addend(const Arguments& p, const Place& place) {
+#pragma unroll
+    for (int group = 0; READS_C && group < groups_kept; ++group) {
+      each_element(p, place, group,
+                   [&](int i, const C_TYPE* at, int, int) { of[group][i] = *at; });
+    }
+  }
+};
+
+// One element at a time.
+__device__ inline void store_each(const Arguments& p, const Place& place, int group,
+                                  const float (&total)[4], const Addend& addend) {
+  each_element(p, place, group, [&](int i, C_TYPE* at, int row, int column) {
+    const float before = READS_C ? static_cast<float>(widen(addend.of[group][i])) : 0.0F;
+    *at = narrow<C_TYPE>(epilogue<ACTIVATION>(total[i], p.alpha, READS_C ? p.beta : 0.0F, before,
+                                              bias_of(p, row, column)));
+  });
 }
 
 // Two elements of C may be stored at once.
@@ -347,7 +370,7 @@ __device__ inline void store_pairs(const Arguments& p, const Place& place, int g
 // loop, since nothing runs beside this.
 template <int rank, bool in_words>
 __device__ inline void finish(const Sums& sum, Shared& shared, const Arguments& p,
-                              const Place& place, bool second_is_even) {
+                              const Place& place, const Addend& addend, bool second_is_even) {
   const WordStore even = word_store<false>(p, place, second_is_even);
   const WordStore other_row = word_store<C_IS_ODD>(p, place, !second_is_even);
   C_TYPE *to_even = even.to, *to_other = other_row.to;
@@ -370,7 +393,7 @@ __device__ inline void finish(const Sums& sum, Shared& shared, const Arguments& 
     } else if constexpr (pairs_are_apart && has_words) {
       store_pairs<C_TYPE>(p, place, i, total);
     } else {
-      store_each(p, place, i, total);
+      store_each(p, place, i, total, addend);
     }
   }
 }
@@ -379,14 +402,15 @@ template <int rank>
 __device__ inline void exchange_and_store(const Sums& sum, Shared& shared, const Arguments& p,
                                           const BlockTile& tile) {
   constexpr bool fits_words = has_words && !pairs_are_apart;
-  send_sums<rank>(sum, shared);
   const Place place = place_of(p, tile, rank);
+  const Addend addend(p, place);
+  send_sums<rank>(sum, shared);
   // Where C's pitch is odd, one of two rows begins at an odd element; else none should.
   const bool begins_odd = reinterpret_cast<unsigned long long>(place.at) / sizeof(C_TYPE) % 2;
   if (fits_words && (C_IS_ODD || !begins_odd)) {
-    finish<rank, fits_words>(sum, shared, p, place, C_IS_ODD && begins_odd);
+    finish<rank, fits_words>(sum, shared, p, place, addend, C_IS_ODD && begins_odd);
   } else {
-    finish<rank, false>(sum, shared, p, place, false);
+    finish<rank, false>(sum, shared, p, place, addend, false);
   }
 }
 

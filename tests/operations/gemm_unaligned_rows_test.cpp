@@ -168,7 +168,13 @@ TEST(UnalignedRows, OfAColumnMajorAAreDispatchedToo) {
   EXPECT_EQ(best(by_columns_of_a(5578, 94, 4700)), "unaligned_rows") << "few columns";
   EXPECT_EQ(best(by_columns_of_a(5578, 94, 4700, Order::column_major)), "unaligned_rows");
   EXPECT_NE(best(by_columns_of_a(5576, 94, 4700)), "unaligned_rows") << "aligned";
-  EXPECT_NE(best(by_columns_of_a(5406, 67, 392)), "unaligned_rows") << "C is stored slowly";
+  EXPECT_NE(best(by_columns_of_a(5406, 67, 392)), "unaligned_rows") << "k is short";
+  GemmProblem along_k = dense_problem({94, 5578, 4700}, Precision::bf16, DataType::bfloat16,
+                                      DataType::bfloat16, Order::row_major, Order::column_major);
+  along_k.b.leading = 4702;
+  EXPECT_EQ(best(along_k), "unaligned_rows");
+  along_k.b.leading = 4704;
+  EXPECT_NE(best(along_k), "unaligned_rows") << "aligned";
 }
 
 std::string log_of(const GemmProblem& problem) {
