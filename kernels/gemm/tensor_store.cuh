@@ -74,16 +74,20 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
     return boxes[chunk / 8] + r * row_bytes + 16 * (chunk % 8 ^ r);
   };
   constexpr int lanes = chunks <= 8 ? 8 : chunks <= 16 ? 16 : 32;  // for a row
+  // Of every eighth row a thread has all eight, or where two threads could, half of them.
+  constexpr int sharers_of_rows = 128 / lanes > 8 ? 2 : 1, of_thread = 8 / sharers_of_rows;
+  const int begin = sharers_of_rows > 1 ? thread / (8 * lanes) * of_thread : 0;
 #pragma unroll
-  for (int r = thread / lanes; r < 8; r += 128 / lanes) {
+  for (int r = thread / lanes % 8; r < 8; r += 128 / lanes) {
     const Rows rows = rows_from(r);
     const int chunk = thread % lanes;
     if (chunk >= rows.whole) continue;
-    const unsigned char* const low = chunk_at(r, chunk);
-    const unsigned char* const high = chunk_at(r, min(chunk + 1, filled - 1));
-    C_TYPE* const to = rows.to + rows.head + chunk * elements;
+    const unsigned char* const low = chunk_at(r, chunk) + begin * box_step;
+    const unsigned char* const high = chunk_at(r, min(chunk + 1, filled - 1)) + begin * box_step;
+    C_TYPE* const to = rows.to + rows.head + chunk * elements + begin * step * p.c_leading;
+    const int count = rows.count - begin;
 #pragma unroll
-    for (int first = 0; first < 8; first += 4) {
+    for (int first = 0; first < of_thread; first += 4) {
       uint4 values[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -94,8 +98,8 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
       }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        if (first + i >= rows.count) break;
-        store_whole(reinterpret_cast<uint4*>(to + (first + i) * step * p.c_leading), values[i]);
+        store_if(reinterpret_cast<uint4*>(to + (first + i) * step * p.c_leading), values[i],
+                 first + i < count);
       }
     }
   }
@@ -106,12 +110,21 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
   const int behind = rows.head + rows.whole * elements + e - elements;
   const int column = e < elements ? e : behind;
   if (e < elements ? e >= min(rows.head, columns) : behind >= columns) return;
-  const auto* const from =
-      reinterpret_cast<const C_TYPE*>(chunk_at(r, column / elements)) + column % elements;
+  const unsigned char* const from =
+      chunk_at(r, column / elements) + column % elements * sizeof(C_TYPE);
+  using Word = typename WordOf<sizeof(C_TYPE)>::type;
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    if (i >= rows.count) break;
-    rows.to[i * step * p.c_leading + column] = from[i * (box_step / sizeof(C_TYPE))];
+  for (int first = 0; first < 8; first += 4) {
+    Word values[4];  // read before the first is stored, so that none waits for another
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      values[i] = *reinterpret_cast<const Word*>(from + (first + i) * box_step);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      store_if(reinterpret_cast<Word*>(rows.to + (first + i) * step * p.c_leading + column),
+               values[i], first + i < rows.count);
+    }
   }
 }
 
@@ -161,7 +174,7 @@ struct TileBias {
 struct Addend {
   static constexpr int matrices = adds_elements ? c_columns / 8 : 2;
   Sum of[matrices][2][2];  // row half h, column pair e
-  int before[2];           // elements of a row's first chunk that are of columns before the lot's
+  int first[2];  // of a row's first chunk on, the element in which this thread's columns begin
 
   // For the lot of rows `first_row` of the tile and column `first_column` on.
   __device__ void begin(const Arguments& p, const BlockUnit& unit, int first_row,
@@ -171,23 +184,29 @@ struct Addend {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int row = row_of_c(unit, unit.row + first_row + row_of_lane(h));
-      before[h] = RowOfLot(c + row * p.c_leading).before;
+      first[h] = RowOfLot(c + row * p.c_leading).before + static_cast<int>(threadIdx.x) % 4 * 2;
     }
   }
-  // From matrix `first` of box `box` of the lot on. Without a condition: a branch for each element
-  // would take longer than all the rest.
-  __device__ void take(const ConsumerBoxes& own, int box, int first) {
+  // From matrix `of_box` of box `box` of the lot on. Without a condition: a branch for each element
+  // would take longer than all the rest. A matrix has the columns of a chunk, so that an element lies
+  // in the chunk of the matrix's number or in the one behind it, in the same for all matrices.
+  __device__ void take(const ConsumerBoxes& own, int box, int of_box) {
+    constexpr int of_chunk = RowOfLot::of_chunk;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
+      int row = row_of_lane(h);
+      asm volatile("" : "+r"(row));  // else the places of all chunks stay in registers
 #pragma unroll
       for (int j = 0; j < matrices; ++j) {
+        const int chunk = c_columns / of_chunk * box + of_box + j;
+        const unsigned char* const here = own.place(row, chunk);
+        const unsigned char* const behind = own.place(row, chunk + 1);
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-          const int at =
-              before[h] + box * c_columns + 8 * (first + j) + threadIdx.x % 4 * 2 + e;
-          const unsigned char* const chunk = own.place(row_of_lane(h), at / RowOfLot::of_chunk);
+          const int at = first[h] + e;
+          const unsigned char* const of_element = at < of_chunk ? here : behind;
           of[j][h][e] = static_cast<Sum>(
-              widen(reinterpret_cast<const C_TYPE*>(chunk)[at % RowOfLot::of_chunk]));
+              widen(reinterpret_cast<const C_TYPE*>(of_element)[at % of_chunk]));
         }
       }
     }
