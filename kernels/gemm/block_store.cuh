@@ -51,12 +51,12 @@ class BlockStore {
   // Starts to copy what C holds where this thread will store, in the group of copies that is open.
   __device__ void read() const {
     if (!reads_c) return;
-    each_chunk([&](int i, C_TYPE* at, int, int) {
+    each_chunk([&](int i, C_TYPE* at, int, int, bool exists) {
       uint4* const to = old_ + i * threads + threadIdx.x;
-      copy_async<16>(shared_address(to), at, true);
+      copy_async<16>(shared_address(to), at, exists);
     });
-    each_single([&](int, C_TYPE* at, int, int) {
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+    each_single([&](int, C_TYPE* at, int, int, bool exists) {
+      if (exists) asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
     });
   }
 
@@ -93,12 +93,17 @@ class BlockStore {
     };
     const auto bias_of = [&](int r, int place) {
       if (BIAS == no_bias) return 0.0F;
-      return BIAS == bias_of_row ? bias[row_ + r] : of(memory).bias[skipped(r)][place];
+      return BIAS == bias_of_row ? bias[row_ + min(r, height_ - 1)]
+                                 : of(memory).bias[skipped(r)][place];
     };
     // All are read before the first store: a read behind a write waits for it.
     C_TYPE single[reads_c ? singles : 1];
-    if (reads_c) each_single([&](int i, C_TYPE* at, int, int) { single[i] = *at; });
-    each_chunk([&](int i, C_TYPE* at, int r, int place) {
+    if (reads_c) {
+      each_single([&](int i, C_TYPE* at, int, int, bool exists) {
+        single[i] = exists ? *at : C_TYPE{};
+      });
+    }
+    each_chunk([&](int i, C_TYPE* at, int r, int place, bool exists) {
       constexpr int quads = at_once < 4 ? 1 : at_once / 4, of_quad = at_once / quads;
       using Quad = Pack<Sum, of_quad>;
       Chunk chunk, old = {};
@@ -113,10 +118,16 @@ class BlockStore {
               result(sums.at[e], old.each[in_chunk], bias_of(r, place + in_chunk));
         }
       }
-      store_whole(reinterpret_cast<uint4*>(at), chunk.all);
+      store_if(reinterpret_cast<uint4*>(at), chunk.all, exists);
     });
-    each_single([&](int i, C_TYPE* at, int r, int place) {
-      *at = result(of(memory).sums[r][place], single[reads_c ? i : 0], bias_of(r, place));
+    each_single([&](int i, C_TYPE* at, int r, int place, bool exists) {
+      using Word = typename WordOf<sizeof(C_TYPE)>::type;
+      union {
+        C_TYPE element;
+        Word word;
+      } stored;
+      stored.element = result(of(memory).sums[r][place], single[reads_c ? i : 0], bias_of(r, place));
+      store_if(reinterpret_cast<Word*>(at), stored.word, exists);
     });
   }
 
@@ -134,8 +145,9 @@ class BlockStore {
     return apart * static_cast<int>(sizeof(C_TYPE)) % 16 == 0;
   }
 
-  // Calls `visit` for each whole chunk of this thread that exists: its number, where it lies in C,
-  // its row and its place in the row in shared memory.
+  // Calls `visit` for each whole chunk of this thread: its number, where it lies in C, its row and its
+  // place in the row in shared memory, and whether it exists. Where `visit` does all but its access
+  // without asking, there are no branches.
   template <typename Visit>
   __device__ void each_chunk(const Visit& visit) const {
     constexpr int apart = threads / of_row;
@@ -143,8 +155,8 @@ class BlockStore {
 #pragma unroll
     for (int i = 0; i < chunks; ++i) {
       const int r = first + i * apart, before = skipped(lie_alike(apart) ? first : r);
-      if (r >= height_ || place < before || place + at_once > before + width_) continue;
-      visit(i, c_ + r * leading_ + place - before, r, place);
+      const bool exists = r < height_ && place >= before && place + at_once <= before + width_;
+      visit(i, c_ + r * leading_ + place - before, r, place, exists);
     }
   }
   // The same for each element outside of whole chunks.
@@ -159,7 +171,7 @@ class BlockStore {
       const int place = e < at_once ? e : behind / at_once * at_once + e - at_once;
       const bool is_head = before > 0 && e >= before && e < min(at_once, behind);
       const bool is_tail = e >= at_once && place < behind && (behind >= at_once || before == 0);
-      if (r < height_ && (is_head || is_tail)) visit(i, c_ + r * leading_ + place - before, r, place);
+      visit(i, c_ + r * leading_ + place - before, r, place, r < height_ && (is_head || is_tail));
     }
   }
 
