@@ -51,12 +51,12 @@ class BlockStore {
   // Starts to copy what C holds where this thread will store, in the group of copies that is open.
   __device__ void read() const {
     if (!reads_c) return;
-    each_chunk([&](int i, C_TYPE* at, int, int, bool exists) {
+    each_chunk([&](int i, C_TYPE* at, int, int) {
       uint4* const to = old_ + i * threads + threadIdx.x;
-      copy_async<16>(shared_address(to), at, exists);
+      copy_async<16>(shared_address(to), at, true);
     });
-    each_single([&](int, C_TYPE* at, int, int, bool exists) {
-      if (exists) asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+    each_single([&](int, C_TYPE* at, int, int) {
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
     });
   }
 
@@ -93,17 +93,12 @@ class BlockStore {
     };
     const auto bias_of = [&](int r, int place) {
       if (BIAS == no_bias) return 0.0F;
-      return BIAS == bias_of_row ? bias[row_ + min(r, height_ - 1)]
-                                 : of(memory).bias[skipped(r)][place];
+      return BIAS == bias_of_row ? bias[row_ + r] : of(memory).bias[skipped(r)][place];
     };
     // All are read before the first store: a read behind a write waits for it.
     C_TYPE single[reads_c ? singles : 1];
-    if (reads_c) {
-      each_single([&](int i, C_TYPE* at, int, int, bool exists) {
-        single[i] = exists ? *at : C_TYPE{};
-      });
-    }
-    each_chunk([&](int i, C_TYPE* at, int r, int place, bool exists) {
+    if (reads_c) each_single([&](int i, C_TYPE* at, int, int) { single[i] = *at; });
+    each_chunk([&](int i, C_TYPE* at, int r, int place) {
       constexpr int quads = at_once < 4 ? 1 : at_once / 4, of_quad = at_once / quads;
       using Quad = Pack<Sum, of_quad>;
       Chunk chunk, old = {};
@@ -118,16 +113,10 @@ class BlockStore {
               result(sums.at[e], old.each[in_chunk], bias_of(r, place + in_chunk));
         }
       }
-      store_if(reinterpret_cast<uint4*>(at), chunk.all, exists);
+      store_whole(reinterpret_cast<uint4*>(at), chunk.all);
     });
-    each_single([&](int i, C_TYPE* at, int r, int place, bool exists) {
-      using Word = typename WordOf<sizeof(C_TYPE)>::type;
-      union {
-        C_TYPE element;
-        Word word;
-      } stored;
-      stored.element = result(of(memory).sums[r][place], single[reads_c ? i : 0], bias_of(r, place));
-      store_if(reinterpret_cast<Word*>(at), stored.word, exists);
+    each_single([&](int i, C_TYPE* at, int r, int place) {
+      *at = result(of(memory).sums[r][place], single[reads_c ? i : 0], bias_of(r, place));
     });
   }
 
@@ -145,9 +134,8 @@ class BlockStore {
     return apart * static_cast<int>(sizeof(C_TYPE)) % 16 == 0;
   }
 
-  // Calls `visit` for each whole chunk of this thread: its number, where it lies in C, its row and its
-  // place in the row in shared memory, and whether it exists. Where `visit` does all but its access
-  // without asking, there are no branches.
+  // Calls `visit` for each whole chunk of this thread that exists: its number, where it lies in C,
+  // its row and its place in the row in shared memory.
   template <typename Visit>
   __device__ void each_chunk(const Visit& visit) const {
     constexpr int apart = threads / of_row;
@@ -155,8 +143,8 @@ class BlockStore {
 #pragma unroll
     for (int i = 0; i < chunks; ++i) {
       const int r = first + i * apart, before = skipped(lie_alike(apart) ? first : r);
-      const bool exists = r < height_ && place >= before && place + at_once <= before + width_;
-      visit(i, c_ + r * leading_ + place - before, r, place, exists);
+      if (r >= height_ || place < before || place + at_once > before + width_) continue;
+      visit(i, c_ + r * leading_ + place - before, r, place);
     }
   }
   // The same for each element outside of whole chunks.
@@ -171,7 +159,7 @@ class BlockStore {
       const int place = e < at_once ? e : behind / at_once * at_once + e - at_once;
       const bool is_head = before > 0 && e >= before && e < min(at_once, behind);
       const bool is_tail = e >= at_once && place < behind && (behind >= at_once || before == 0);
-      visit(i, c_ + r * leading_ + place - before, r, place, r < height_ && (is_head || is_tail));
+      if (r < height_ && (is_head || is_tail)) visit(i, c_ + r * leading_ + place - before, r, place);
     }
   }
 

@@ -7,6 +7,7 @@
 #include "epilogue.cuh"
 #include "prefetch.cuh"
 #include "register_tile.cuh"
+#include "whole_store.cuh"
 
 using Kept = float[PRODUCTS][rows_kept / 2];  // of a thread
 
@@ -89,15 +90,16 @@ __device__ inline void store_strip(const Kept& sum, const Arguments& p, const Bl
     synchronise_strip(strip);
 #pragma unroll
     for (int r = 0; r < lot_rows; r += warps, to_c += warps * pitch) {
-      if (lot * lot_rows + r < left) {
-        const float bias =
-            BIAS == bias_of_row
-                ? p.bias[row_of_c(unit, unit.row + lot * lot_rows + r + first)]
-                : of_column;
-        const float value = rows[r + first][4 * (lane / 4 ^ r / 2) + t];
-        *to_c = narrow<C_TYPE>(epilogue<ACTIVATION>(value, alpha, READS_C ? p.beta : 0.0F,
-                                                    before[lot % 2][r / warps], bias));
+      const bool exists = lot * lot_rows + r < left;
+      float bias = of_column;
+      if (BIAS == bias_of_row && exists) {
+        bias = p.bias[row_of_c(unit, unit.row + lot * lot_rows + r + first)];
       }
+      const float value = rows[r + first][4 * (lane / 4 ^ r / 2) + t];
+      store_if(to_c,
+               narrow<C_TYPE>(epilogue<ACTIVATION>(value, alpha, READS_C ? p.beta : 0.0F,
+                                                   before[lot % 2][r / warps], bias)),
+               exists);
     }
   }
 }

@@ -112,18 +112,17 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
   if (e < elements ? e >= min(rows.head, columns) : behind >= columns) return;
   const unsigned char* const from =
       chunk_at(r, column / elements) + column % elements * sizeof(C_TYPE);
-  using Word = typename WordOf<sizeof(C_TYPE)>::type;
 #pragma unroll
   for (int first = 0; first < 8; first += 4) {
-    Word values[4];  // read before the first is stored, so that none waits for another
+    C_TYPE values[4];  // read before the first is stored, so that none waits for another
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      values[i] = *reinterpret_cast<const Word*>(from + (first + i) * box_step);
+      values[i] = *reinterpret_cast<const C_TYPE*>(from + (first + i) * box_step);
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      store_if(reinterpret_cast<Word*>(rows.to + (first + i) * step * p.c_leading + column),
-               values[i], first + i < rows.count);
+      store_if(rows.to + (first + i) * step * p.c_leading + column, values[i],
+               first + i < rows.count);
     }
   }
 }

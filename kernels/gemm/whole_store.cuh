@@ -16,7 +16,7 @@ __device__ inline void store_whole(uint4* to, const uint4& words) {
                : "memory");
 }
 
-// The same if `exists`: an instruction with a predicate, not a branch.
+// The same if `exists`, by an instruction with a predicate, not by a branch.
 __device__ inline void store_if(uint4* to, const uint4& words, bool exists) {
   asm volatile(
       "{\n"
@@ -27,32 +27,29 @@ __device__ inline void store_if(uint4* to, const uint4& words, bool exists) {
       "r"(static_cast<unsigned>(exists))
       : "memory");
 }
-__device__ inline void store_if(unsigned short* to, unsigned short word, bool exists) {
-  asm volatile(
-      "{\n"
-      ".reg .pred exists;\n"
-      "setp.ne.u32 exists, %2, 0;\n"
-      "@exists st.global.b16 [%0], %1;\n"
-      "}" ::"l"(to), "h"(word), "r"(static_cast<unsigned>(exists))
-      : "memory");
+// An element of 16 or 32 bits.
+template <typename Element>
+__device__ inline void store_if(Element* to, const Element& element, bool exists) {
+  if constexpr (sizeof(Element) == 2) {
+    unsigned short bits;
+    memcpy(&bits, &element, sizeof bits);
+    asm volatile(
+        "{\n"
+        ".reg .pred exists;\n"
+        "setp.ne.u32 exists, %2, 0;\n"
+        "@exists st.global.b16 [%0], %1;\n"
+        "}" ::"l"(to), "h"(bits), "r"(static_cast<unsigned>(exists))
+        : "memory");
+  } else {
+    static_assert(sizeof(Element) == 4, "an element of 16 or 32 bits");
+    unsigned bits;
+    memcpy(&bits, &element, sizeof bits);
+    asm volatile(
+        "{\n"
+        ".reg .pred exists;\n"
+        "setp.ne.u32 exists, %2, 0;\n"
+        "@exists st.global.b32 [%0], %1;\n"
+        "}" ::"l"(to), "r"(bits), "r"(static_cast<unsigned>(exists))
+        : "memory");
+  }
 }
-__device__ inline void store_if(unsigned* to, unsigned word, bool exists) {
-  asm volatile(
-      "{\n"
-      ".reg .pred exists;\n"
-      "setp.ne.u32 exists, %2, 0;\n"
-      "@exists st.global.b32 [%0], %1;\n"
-      "}" ::"l"(to), "r"(word), "r"(static_cast<unsigned>(exists))
-      : "memory");
-}
-
-template <int bytes>
-struct WordOf;
-template <>
-struct WordOf<2> {
-  using type = unsigned short;
-};
-template <>
-struct WordOf<4> {
-  using type = unsigned;
-};
