@@ -9,8 +9,9 @@ SHELL := /bin/bash
 settings := $(if $(WERROR),-DTILESCOPE_WERROR=$(WERROR)) -DTILESCOPE_LIGHT=$(or $(LIGHT),OFF)
 space := $(subst ,, )
 sanitized := build-sanitize$(if $(ROOMS),-rooms)
-# ctest's own summary is the last thing that a test run prints. Output of failed tests only.
-ctest = ctest --output-on-failure --no-tests=error --parallel $(shell nproc)
+# ctest's own summary is the last thing that a test run prints. Output of failed tests only. One test
+# more than there are cores: some wait (for mpirun, a timer, a disk).
+ctest = ctest --output-on-failure --no-tests=error --parallel $(shell expr $$(nproc) + 1)
 
 .PHONY: help setup build demo test test-slow schedules sanitize threads portable compilers format \
   check-format clean python test-frameworks wheel test-wheel
