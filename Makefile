@@ -4,15 +4,16 @@ MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-# make WERROR=ON TARGET: warnings are errors, as in .ci/run. LIGHT=ON: rooms that no test waits for
-# are compiled at -O1, for tests that run once; a later build without it compiles them again.
+# make WERROR=ON TARGET: warnings are errors, as in .ci/run. LIGHT=ON: all rooms but emulator and
+# observers are compiled at -O1, for tests that run once; a later build without it compiles them
+# again.
 # WITHOUT="base io" of `make test`: not the unit tests of these rooms, which ran elsewhere.
 settings := $(if $(WERROR),-DTILESCOPE_WERROR=$(WERROR)) -DTILESCOPE_LIGHT=$(or $(LIGHT),OFF)
 space := $(subst ,, )
 without = '-DTILESCOPE_WITHOUT_TESTS=$(subst $(space),;,$(strip $(WITHOUT)))'
 sanitized := build-sanitize$(if $(ROOMS),-rooms)
-# ctest's own summary is the last thing that a test run prints. Output of failed tests only. One test
-# more than there are cores: some wait (for mpirun, a timer, a disk).
+# ctest's own summary is the last thing that a test run prints. Output of failed tests only. One
+# test more than there are cores: some wait (for mpirun, a timer, a disk).
 ctest = ctest --output-on-failure --no-tests=error --parallel $(shell expr $$(nproc) + 1)
 
 .PHONY: help setup build demo test test-slow schedules sanitize threads portable compilers format \
