@@ -4,13 +4,17 @@ MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-# make WERROR=ON TARGET: warnings are errors, as in .ci/run. LIGHT=ON: rooms that no test waits for
-# are compiled at -O1, for tests that run once; a later build without it compiles them again.
+# make WERROR=ON TARGET: warnings are errors, as in .ci/run. LIGHT=ON: all rooms but emulator and
+# observers are compiled at -O1, for tests that run once; a later build without it compiles them
+# again.
+# WITHOUT="base io" of `make test`: not the unit tests of these rooms, which ran elsewhere.
 settings := $(if $(WERROR),-DTILESCOPE_WERROR=$(WERROR)) -DTILESCOPE_LIGHT=$(or $(LIGHT),OFF)
 space := $(subst ,, )
+without = '-DTILESCOPE_WITHOUT_TESTS=$(subst $(space),;,$(strip $(WITHOUT)))'
 sanitized := build-sanitize$(if $(ROOMS),-rooms)
-# ctest's own summary is the last thing that a test run prints. Output of failed tests only.
-ctest = ctest --output-on-failure --no-tests=error --parallel $(shell nproc)
+# ctest's own summary is the last thing that a test run prints. Output of failed tests only. One
+# test more than there are cores: some wait (for mpirun, a timer, a disk).
+ctest = ctest --output-on-failure --no-tests=error --parallel $(shell expr $$(nproc) + 1)
 
 .PHONY: help setup build demo test test-slow schedules sanitize threads portable compilers format \
   check-format clean python test-frameworks wheel test-wheel
@@ -29,7 +33,8 @@ demo: build ## multiply, climb, explain a kernel, find a mistake
 
 test: ## build and run every test
 	@tools/setup.sh test
-	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON -DTILESCOPE_PYTHON=ON $(settings)
+	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON -DTILESCOPE_PYTHON=ON $(without) \
+	  $(settings)
 	@$(ctest) --test-dir build
 
 test-slow: ## the long tests that `make test` leaves out: over an hour on two cores

@@ -8,10 +8,10 @@ function(tilescope_add_part target part files)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${part}>)
 endfunction()
 
-# Builds for one run of tests (TILESCOPE_LIGHT; .ci/run) compile the rooms that no test waits for at
-# -O1, which takes a third less time; every other build is optimised as its type says.
-set(tilescope_light_rooms compile distribute expression gpu inspect measure ranks report transfer
-  tuning)
+# Builds for one run of tests (TILESCOPE_LIGHT; .ci/run) compile all rooms but the emulator and its
+# observers at -O1, which takes a third less time; every other build is optimised as its type says.
+set(tilescope_light_rooms base compile device distribute expression gpu inspect io measure operations
+  ptx ranks report transfer tuning)
 set(tilescope_light_options $<$<BOOL:${TILESCOPE_LIGHT}>:-O1>)
 function(tilescope_add_light_rooms target files)
   tilescope_add_part(${target} light "${files}" ${tilescope_light_options})

@@ -1,14 +1,18 @@
 """bench/train_plan_networks.py learns what makes plans slower than their model says, and writes it as the
-source that the library is built with."""
+source that the library is built with. With --all also of one kernel, and beside a fixed one."""
 
 import json
 import os
+import pathlib
 import random
 import re
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from case_options import ALL
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPT = os.path.join(ROOT, "bench/train_plan_networks.py")
@@ -60,6 +64,7 @@ class PlanNetworks(unittest.TestCase):
         self.assertEqual(len(losses), 5, done.stdout)
         return [(float(model), float(network)) for model, network in losses]
 
+    @unittest.skipUnless(ALL, "takes long")
     def test_products_it_was_not_trained_on_lose_less(self):
         for model, network in self.losses(self.written(measured_plans(100))):
             self.assertLess(network, 0.5 * model)
@@ -69,6 +74,7 @@ class PlanNetworks(unittest.TestCase):
         for model, network in self.losses(self.written(rows)):
             self.assertLess(network, 0.5 * model)
 
+    @unittest.skipUnless(ALL, "takes long")
     def test_a_fixed_kernel_goes_on_taking_what_is_expected_of_it(self):
         rows = measured_plans(100, ("tensor_tiles", "register_operand"), "tf32")
         for plan in (plan for row in rows for plan in row["plans"]):

@@ -1,7 +1,9 @@
 """tilescope tune: what it prints, keeps, lists and forgets, on the emulated GPU."""
 
+import atexit
 import json
 import os
+import tempfile
 import time
 import unittest
 
@@ -10,13 +12,30 @@ import numpy as np
 import program
 
 PRODUCT = ("tune", "--device", "emulated", "--precision", "fp16", "--shape", "32x32x32")
+COMPILED = tempfile.TemporaryDirectory(prefix="tilescope.")
+atexit.register(COMPILED.cleanup)
 FILE = "tuned/emulated-nvidia-h200-sm_90-132-sms.json"
 
 
+def link_files(source, target):
+    """Both folders have the same file afterwards where `source` has one; folders are left alone."""
+    for name in os.listdir(source):
+        path, link = os.path.join(source, name), os.path.join(target, name)
+        if os.path.isfile(path) and not os.path.exists(link):
+            os.link(path, link)
+
+
 class Tune(program.ProgramTest):
+    """Each test has a cache of its own: what is tuned is there. Compiled kernels, which are too, are
+    those of the tests before: each is compiled once."""
+
     def setUp(self):
         super().setUp()
-        self.env = {"TILESCOPE_CACHE": self.path("cache")}
+        cache = self.path("cache")
+        self.env = {"TILESCOPE_CACHE": cache}
+        os.mkdir(cache)
+        link_files(COMPILED.name, cache)
+        self.addCleanup(link_files, cache, COMPILED.name)
 
     def tune(self, *arguments, **env):
         return self.run_program("tune", *arguments, env=dict(self.env, **env))

@@ -83,6 +83,7 @@ std::unique_ptr<CompiledOutcome> run(const std::string& ptx, const LaunchShape& 
 void expect_same_bytes(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b,
                        std::string_view name) {
   ASSERT_EQ(a.size(), b.size());
+  if (a == b) return;  // the loop takes long
   for (std::size_t i = 0; i < a.size(); ++i) {
     ASSERT_EQ(a[i], b[i]) << name << ": thread " << i / kRandomResultBytes << ", byte "
                           << i % kRandomResultBytes;

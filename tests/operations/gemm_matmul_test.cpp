@@ -1,7 +1,10 @@
 // The public matmul() and matmul_batched() with all of their options, on the CPU and the emulated
 // device.
+#include <cmath>
+#include <cstring>
 #include <tilescope/device.hpp>
 
+#include "base/half.hpp"
 #include "support/matrices.hpp"
 #include "support/public_gemm.hpp"
 #include "support/temporary_folder.hpp"

@@ -75,7 +75,7 @@ std::vector<RandomCase> random_cases(int most) {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, GemmRandom, ::testing::ValuesIn(random_cases(25)),
+INSTANTIATE_TEST_SUITE_P(Variants, GemmRandom, ::testing::ValuesIn(random_cases(15)),
                          [](const auto& of) { return of.param.variant + "_" + of.param.gpu; });
 // Long: in `make test-slow`.
 INSTANTIATE_TEST_SUITE_P(Many, GemmRandom, ::testing::ValuesIn(random_cases(200)),

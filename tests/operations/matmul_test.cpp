@@ -1,4 +1,5 @@
 // The public matmul() on the CPU device.
+#include <cmath>
 #include <tilescope/device.hpp>
 #include <tilescope/matmul.hpp>
 

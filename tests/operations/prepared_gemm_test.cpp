@@ -1,4 +1,5 @@
 // Products of operands in a device's memory: PreparedGemm and Gemm on the CPU and on emulated GPUs.
+#include <cstring>
 #include <tilescope/device.hpp>
 #include <tilescope/gemm.hpp>
 

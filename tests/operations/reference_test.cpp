@@ -1,4 +1,5 @@
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "operations/numerics/product_reference.hpp"

@@ -1,13 +1,8 @@
 // Small matrices for tests: values, in any type and storage.
 #pragma once
 
-#include <cmath>
-#include <cstring>
-#include <random>
 #include <tilescope/matrix.hpp>
 #include <vector>
-
-#include "base/half.hpp"
 
 namespace tilescope::testing {
 
@@ -33,53 +28,15 @@ class TestMatrix {
 
   const MatrixView& view() const { return view_; }
 
-  void set(std::int64_t row, std::int64_t column, double value) {
-    std::byte* at = address(row, column);
-    if (view_.type == DataType::float16) {
-      const std::uint16_t bits = float64_to_float16(value);
-      std::memcpy(at, &bits, sizeof bits);
-    } else if (view_.type == DataType::bfloat16) {
-      const std::uint16_t bits = float64_to_bfloat16(value);
-      std::memcpy(at, &bits, sizeof bits);
-    } else if (view_.type == DataType::float32) {
-      const auto single = static_cast<float>(value);
-      std::memcpy(at, &single, sizeof single);
-    } else {
-      std::memcpy(at, &value, sizeof value);
-    }
-  }
-
-  double get(std::int64_t row, std::int64_t column) const {
-    const std::byte* at = const_cast<TestMatrix*>(this)->address(row, column);
-    if (size_of(view_.type) == sizeof(std::uint16_t)) {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, at, sizeof bits);
-      return view_.type == DataType::float16 ? float16_to_float32(bits) : bfloat16_to_float32(bits);
-    }
-    if (view_.type == DataType::float32) {
-      float single = 0;
-      std::memcpy(&single, at, sizeof single);
-      return single;
-    }
-    double value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  }
+  void set(std::int64_t row, std::int64_t column, double value);
+  double get(std::int64_t row, std::int64_t column) const;
 
   /// Uniform in [-1, 1], the same for the same seed.
-  TestMatrix& fill_random(unsigned seed) {
-    std::mt19937 generator(seed);
-    std::uniform_real_distribution<double> uniform(-1.0, 1.0);
-    return fill([&](auto, auto) { return uniform(generator); });
-  }
+  TestMatrix& fill_random(unsigned seed);
 
   /// Whole numbers from -3 to 3: products of a few hundred terms are exact in every type but
   /// float16.
-  TestMatrix& fill_integers(unsigned seed) {
-    std::mt19937 generator(seed);
-    std::uniform_int_distribution<int> uniform(-3, 3);
-    return fill([&](auto, auto) { return uniform(generator); });
-  }
+  TestMatrix& fill_integers(unsigned seed);
 
   template <typename Value>
   TestMatrix& fill(const Value& value) {
@@ -104,11 +61,7 @@ class TestMatrix {
   }
 
  private:
-  std::byte* address(std::int64_t row, std::int64_t column) {
-    const std::int64_t offset = view_.order == Order::row_major ? row * view_.leading + column
-                                                                : column * view_.leading + row;
-    return storage_.data() + static_cast<std::size_t>(offset) * size_of(view_.type);
-  }
+  std::byte* address(std::int64_t row, std::int64_t column);
 
   std::vector<std::byte> storage_;
   MatrixView view_;
@@ -118,15 +71,7 @@ class TestMatrix {
 struct ExactElement {
   double value, magnitude;
 };
-inline ExactElement exact_element(const TestMatrix& a, const TestMatrix& b, std::int64_t i,
-                                  std::int64_t j) {
-  long double value = 0, magnitude = 0;
-  for (std::int64_t p = 0; p < a.view().columns; ++p) {
-    const auto product = static_cast<long double>(a.get(i, p)) * b.get(p, j);
-    value += product;
-    magnitude += std::abs(product);
-  }
-  return {static_cast<double>(value), static_cast<double>(magnitude)};
-}
+ExactElement exact_element(const TestMatrix& a, const TestMatrix& b, std::int64_t i,
+                           std::int64_t j);
 
 }  // namespace tilescope::testing
