@@ -130,10 +130,14 @@ TEST_F(UnalignedRowsOnGpu, TransposedProblems) {
 
 // Ends of rows in every place of a chunk and of a tile; A copied, turned, and read where it lies.
 TEST_F(UnalignedRowsOnGpu, BAlongK) {
+  const auto along_k = [](std::int64_t m, std::int64_t n, std::int64_t k, Order order_of_a) {
+    GemmProblem problem = product(m, n, k, Precision::bf16, order_of_a, Order::column_major);
+    if (k % 8 == 0) problem.b.leading = k + 1;
+    return problem;
+  };
   for (const Order order_of_a : {Order::row_major, Order::column_major}) {
     for (const std::int64_t m : {1, 31, 64, 94, 129}) {
-      GemmProblem problem =
-          product(m, 150 + m, 65 + m, Precision::bf16, order_of_a, Order::column_major);
+      GemmProblem problem = along_k(m, 150 + m, 65 + m, order_of_a);
       expect_right(problem);
       problem.c.leading += 1 + m % 3;
       expect_right(problem);
@@ -142,7 +146,7 @@ TEST_F(UnalignedRowsOnGpu, BAlongK) {
       expect_right(problem);
     }
     for (std::int64_t k = 125; k < 142; ++k) {
-      expect_right(product(70, 139, k, Precision::bf16, order_of_a, Order::column_major));
+      expect_right(along_k(70, 139, k, order_of_a));
     }
   }
   for (const std::int64_t pitch : {1001, 1002, 1004, 1013}) {
