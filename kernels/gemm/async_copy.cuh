@@ -60,10 +60,3 @@ __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 #endif
 }
-
-// Waits for all copies of this thread.
-__device__ inline void wait_for_all_copies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}

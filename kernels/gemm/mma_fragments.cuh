@@ -61,9 +61,6 @@ __device__ inline void store_chunk(unsigned address, const uint4& chunk) {
                "r"(chunk.y), "r"(chunk.z), "r"(chunk.w)
                : "memory");
 }
-__device__ inline void store_word(unsigned address, unsigned word) {
-  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
-}
 
 // The share of a thread in copying the tiles of an operand, one stage after the other: the same
 // chunk of every `rows_at_once`-th row. cp.async copies chunks past the registers, if the GPU has
@@ -74,12 +71,10 @@ __device__ inline void store_word(unsigned address, unsigned word) {
 // they belong, each warp its own.
 //
 // A copy of a part of a chunk reads no more than that part, but memcheck takes it for a read of all.
-// With `exact_end` the chunks that reach beyond the matrix are left to end(), which copies them in
-// words and elements.
 //
 // Products wait while their warp does anything else, so a copy takes three instructions: a
 // comparison, an address and the copy.
-template <int width, bool along_k, int rows_by, int threads, bool exact_end = false>
+template <int width, bool along_k, int rows_by, int threads>
 class Copier {
   using Tiles = Tile<width, along_k>;
   static constexpr int rows_at_once = threads / Tiles::chunks;
@@ -94,8 +89,6 @@ class Copier {
   static constexpr bool asynchronous = false;
 #endif
   static constexpr bool shifts = asynchronous && rows_by == by_elements;
-  static constexpr bool leaves_ends =
-      exact_end && asynchronous && (shifts || rows_by == by_partial_chunks);
 
  public:
   static constexpr int copies = some_idle ? 1 : Tiles::rows / rows_at_once;  // of a stage
@@ -134,7 +127,7 @@ class Copier {
     const int rows = along_k ? inside_ : left;
     bytes_ = static_cast<int>(skipped()) + min(elements_, 2 * per_chunk) * element_bytes;
     const bool exist = shifts ? bytes_ > 0 : elements_ > 0;
-    rows_ = exist ? rows - rest() : 0;
+    rows_ = exist ? rows : 0;
   }
   // Starts copy `i` of the stage to the tile at `tile`.
   __device__ void copy(unsigned tile, int i) {
@@ -164,10 +157,9 @@ class Copier {
       }
     }
   }
-  // Stores what passes through registers to the same tile, and copies what was left.
+  // Stores what passes through registers to the same tile.
   __device__ void end(unsigned tile) {
     if (is_idle()) return;
-    if (leaves_ends && bytes_ > 0 && rest() > 0 && rows_ < copies * rows_at_once) copy_rest(tile);
 #pragma unroll
     for (int i = 0; i < (asynchronous ? 0 : copies); ++i) store_chunk(tile + place(i), held_[i]);
   }
@@ -227,52 +219,6 @@ class Copier {
       return __ldg(reinterpret_cast<const uint4*>(from));
     }
     return load_between(from, 0, elements * element_bytes);
-  }
-  // The rows before the matrix's end that copy() leaves to end(), as their chunk may reach beyond it:
-  // only the last one, unless rows are shorter than a chunk.
-  __device__ int rest() const {
-    const int in_last = shifts && is_last_ ? bytes_ - chunk_bytes : 0;
-    const bool is_partial = bytes_ < chunk_bytes || (in_last > 0 && in_last < chunk_bytes);
-    if (!leaves_ends || !is_partial) return 0;
-    return apart_ < rows_at_once * per_chunk ? per_chunk : 1;
-  }
-  // Copies this thread's chunks of these rows.
-  __device__ void copy_rest(unsigned tile) {
-    wait_for_all_copies();  // zeros of this thread are under way to the same places
-#pragma unroll 1
-    for (int i = (max(rows_, 0) + rows_at_once - 1) / rows_at_once; i < copies; ++i) {
-      if (i * rows_at_once >= rows_ + rest()) return;
-      const ELEMENT* const from = from_ + static_cast<long long>(apart_) * i;
-      copy_words(tile + place(i), from, i == 0 ? before() : 0, bytes_);
-      if (shifts && is_last_) {
-        copy_words(tile + next_place(i), from + per_chunk, 0, bytes_ - chunk_bytes);
-      }
-    }
-  }
-  // Copies the bytes of a chunk from `first` to `end` - 1, the others zero: whole words
-  // asynchronously.
-  __device__ static void copy_words(unsigned to, const ELEMENT* from, int first, int end) {
-    constexpr int word = 4;
-    union {
-      unsigned whole;
-      ELEMENT each[word / element_bytes];
-    } elements;
-#pragma unroll 1
-    for (int w = 0; w < chunk_bytes; w += word) {
-      const ELEMENT* const at = from + w / element_bytes;
-      const bool is_divided = (w < first && first < w + word) || (w < end && end < w + word);
-      if (element_bytes == word || !is_divided) {
-        copy_async<word>(to + w, at, w >= first && w < end);
-        continue;
-      }
-      elements.whole = 0;
-#pragma unroll
-      for (int byte = 0; byte < word; byte += element_bytes) {
-        const int e = byte / element_bytes;
-        if (w + byte >= first && w + byte < end) elements.each[e] = at[e];
-      }
-      store_word(to + w, elements.whole);
-    }
   }
   // The bytes of a chunk from `first` to `end` - 1, read element by element; the others zero.
   __device__ static uint4 load_between(const ELEMENT* from, int first, int end) {
