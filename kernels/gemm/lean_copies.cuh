@@ -32,8 +32,8 @@ class LeanCopier {
   static_assert(32 % Tiles::chunks == 0 || Tiles::chunks % 32 == 0, "warps share rows evenly");
 
  public:
-  // `start`: the tile's first element along m or n, of `count`. Rows are less than 2^31 bytes apart,
-  // `rows_at_once` times over. `ends`: where the additional chunks of rows lie, seen from the tile.
+  // `start`: the tile's first element along m or n, of `count`. Rows are less than 2^31 bytes apart.
+  // `ends`: where the additional chunks of rows lie, seen from the tile.
   __device__ LeanCopier(const ELEMENT* matrix, long long leading, int start, int count,
                         unsigned ends) {
     const int row = threadIdx.x / Tiles::chunks, chunk = threadIdx.x % Tiles::chunks;
@@ -117,7 +117,7 @@ class LeanCopier {
     return some_idle && threadIdx.x / Tiles::chunks >= Tiles::rows;
   }
   __device__ const unsigned char* row_of(int i) const {
-    return from_ + static_cast<long long>(pitch_ * rows_at_once) * i;
+    return from_ + static_cast<long long>(pitch_) * (rows_at_once * i);
   }
   // The place of the chunk behind that of copy `i`.
   __device__ unsigned next_place(int i) const {

@@ -98,17 +98,16 @@ std::optional<Counts> count(const MeasuredGemm& chip, const std::shared_ptr<Devi
 }
 
 // What the PTX does twice and the machine code once, where rows of C begin anywhere: lanes with an
-// element before a row's 16-byte chunks and lanes with one behind them part in the PTX, and ptxas makes
-// predicates for both. docs/parity.md has the counts of each instruction.
+// element before a row's 16-byte chunks and lanes with one behind them part in the PTX, and ptxas
+// makes predicates for both. docs/parity.md has the counts of each instruction.
 struct Joined {
   std::uint64_t shared_loads = 0, stores = 0, store_sectors = 0;
 };
 Joined joined_accesses(const MeasuredGemm& chip) {
   if (chip.n % 8 == 0) return {};
   const bool is_tf32 = chip.precision == "tf32";
-  const Joined of_rungs =
-      is_tf32 ? Joined{.shared_loads = 64, .stores = 62}
-              : Joined{.shared_loads = 64, .stores = 63, .store_sectors = 62};
+  const Joined of_rungs = is_tf32 ? Joined{.shared_loads = 64, .stores = 62}
+                                  : Joined{.shared_loads = 64, .stores = 63, .store_sectors = 62};
   if (chip.rung == "tensor_tiles") {
     return is_tf32 ? of_rungs : Joined{.shared_loads = 128, .stores = 126};
   }
@@ -117,8 +116,8 @@ Joined joined_accesses(const MeasuredGemm& chip) {
   return of_tensor_tiles.contains(chip.rung) ? of_rungs : Joined{};
 }
 
-// Products of short_k_mma that the chip counts though a predicate turns them off: of the stage's last
-// steps of k, where a part of a fragment follows.
+// Products of short_k_mma that the chip counts though a predicate turns them off: of the stage's
+// last steps of k, where a part of a fragment follows.
 std::uint64_t predicated_products(const MeasuredGemm& chip) {
   return chip.rung == "short_k_mma" && chip.k == 61 ? 128 : 0;
 }

@@ -397,8 +397,8 @@ TEST_F(UnalignedRowsEmulated, TransposedProblems) {
   expect_right_and_silent(problem);
 }
 
-// Ends of rows in every place of a chunk, of B in every class of columns; A copied, turned, and read
-// where it lies.
+// Ends of rows in every place of a chunk, of B in every class of columns; A copied, turned, and
+// read where it lies.
 TEST_F(UnalignedRowsEmulated, BAlongK) {
   const auto along_k = [](std::int64_t m, std::int64_t n, std::int64_t k, Order order_of_a) {
     return dense_problem({m, n, k}, Precision::bf16, DataType::bfloat16, DataType::bfloat16,

@@ -17,8 +17,8 @@ Step zero(Memory memory, std::size_t bytes) {
 }
 
 Divisor divisor_of(std::int64_t divisor) {
-  // i / divisor is i * (power + less than the divisor) / divisor / power, as i is less than 2^31 and the
-  // divisor at most 2^shift.
+  // i / divisor is i * (power + less than the divisor) / divisor / power, as i is less than 2^31
+  // and the divisor at most 2^shift.
   const auto by = static_cast<std::uint64_t>(divisor);
   const auto shift = static_cast<std::uint32_t>(std::bit_width(by - 1));
   const std::uint64_t power = std::uint64_t{1} << (31 + shift);

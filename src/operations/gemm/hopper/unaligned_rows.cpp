@@ -24,8 +24,12 @@ constexpr int classes = 16, blocks_of_tile = 2, threads = 320;
 constexpr std::int64_t tile_n = 128, tile_k = 64;
 constexpr std::uint32_t a_columns = 64;
 // The columns of a box of B, as it lies in memory, and its rows, of one class.
-std::uint32_t box_columns(bool b_along_k) { return b_along_k ? tile_k + 24 : tile_n + 16; }
-std::uint32_t box_rows(bool b_along_k) { return (b_along_k ? tile_n : tile_k) / classes; }
+std::uint32_t box_columns(bool b_along_k) {
+  return b_along_k ? tile_k + 24 : tile_n + 16;
+}
+std::uint32_t box_rows(bool b_along_k) {
+  return (b_along_k ? tile_n : tile_k) / classes;
+}
 struct Arguments {
   std::int32_t m, n, tiles_m, tiles_n, k_tiles;
   std::array<std::int32_t, classes> shift;
@@ -42,7 +46,9 @@ Tile tile_of(const GemmProblem& p) {
   constexpr std::int64_t half = 64;
   return p.shape.m <= half ? Tile{half, 6} : Tile{2 * half, 5};
 }
-bool lies_along_k(const GemmProblem& p) { return p.b.order == Order::column_major; }
+bool lies_along_k(const GemmProblem& p) {
+  return p.b.order == Order::column_major;
+}
 
 std::size_t shared_bytes(const Tile& tile, bool b_along_k) {
   const auto rows = static_cast<std::size_t>(tile.m);
@@ -219,13 +225,13 @@ class UnalignedRowsRun final : public GemmRun {
     const RowsInMemory read = sorting_ ? sorting_->result()
                               : copy_  ? copy_->result()
                                        : rows_of_a(problem_);
-    const DeviceAddress of_a =
-        sorting_ ? sorting_->address() : copy_ ? copy_->address() : addresses.a;
+    const DeviceAddress of_a = sorting_ ? sorting_->address()
+                               : copy_  ? copy_->address()
+                                        : addresses.a;
     std::vector<TensorMap> maps =
         residue_maps(device_, read, of_a, 1, a_columns, static_cast<std::uint32_t>(tile_.m)).maps;
-    const ResidueMaps of_b =
-        residue_maps(device_, b, addresses.b, classes, box_columns(b_along_k_),
-                     box_rows(b_along_k_), Swizzle::none);
+    const ResidueMaps of_b = residue_maps(device_, b, addresses.b, classes, box_columns(b_along_k_),
+                                          box_rows(b_along_k_), Swizzle::none);
     maps.insert(maps.end(), of_b.maps.begin(), of_b.maps.end());
     for (int c = 0; c < classes; ++c) {
       const DeviceAddress begin = residue_base(b, addresses.b, c).address;
@@ -263,8 +269,8 @@ std::optional<std::string> unaligned_rows_refusal(const GemmProblem& problem,
 }
 
 bool unaligned_rows_pay(const GemmProblem& problem, const DeviceProperties& device) {
-  // Both predictions are good to a tenth. Of the 88 products four were chosen so, which took 0.67 to
-  // 0.88 of the time of copies.
+  // Both predictions are good to a tenth. Of the 88 products four were chosen so, which took 0.67
+  // to 0.88 of the time of copies.
   constexpr double sure = 0.95;
   const Form form = form_of(problem, device);
   return predicted_time(form, device) < sure * predicted_time_of_copies(form.problem);

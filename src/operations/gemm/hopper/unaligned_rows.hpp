@@ -1,6 +1,6 @@
 // 16-bit products whose B has rows in memory, of either order, that are not multiples of 16 bytes
-// apart, multiplied from registers (kernels/gemm/unaligned_rows.cu). A is such a B in the transposed
-// product.
+// apart, multiplied from registers (kernels/gemm/unaligned_rows.cu). A is such a B in the
+// transposed product.
 #pragma once
 
 #include <memory>

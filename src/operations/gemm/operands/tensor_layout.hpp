@@ -95,8 +95,8 @@ class Repacking {
   Repacking(Device& device, const RowsInMemory& from, bool transposed);
   const RowsInMemory& result() const { return to_; }
   DeviceAddress address() const { return buffer_.address(); }
-  /// `overlaps`: whether it may begin while what came before in the stream still runs, and so may the
-  /// product behind it.
+  /// `overlaps`: whether it may begin while what came before in the stream still runs, and so may
+  /// the product behind it.
   void run(DeviceAddress from, const Stream& stream, bool overlaps = true) const;
 
   /// An operand of a product: its copy, if there is one, and its own address.
