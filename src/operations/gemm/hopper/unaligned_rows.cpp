@@ -90,7 +90,8 @@ struct Form {
 };
 
 // Microseconds on an H200, fitted to 88 products of few rows or columns
-// (docs/results/products_random_h200.md); what C costs that is added, by five that were measured since.
+// (docs/results/products_random_h200.md); what C costs that is added, by five that were measured
+// since.
 double predicted_time(const Form& form, const DeviceProperties& device) {
   constexpr double launches = 5.0, end_of_block = 3.9, bias = 0.7;
   constexpr double end_in_pairs = 0.5;  // of two neighbours in memory, which lie apart
