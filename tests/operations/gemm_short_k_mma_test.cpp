@@ -69,6 +69,41 @@ TEST_F(GemmShortKMma, ExtentsAroundTilesAndSteps) {
   }
 }
 
+// Memory that ends with a matrix: reading behind it is an error of the emulated device. Ends in
+// every place of a chunk, in the first and the second of a row's last two, in rows shorter than a
+// chunk.
+TEST_F(GemmShortKMma, ReadNothingBehindTheOperands) {
+  Device& device = *emulated_;
+  const auto run_exactly = [&](const GemmProblem& problem) {
+    const auto matrix = [&](std::int64_t elements, DataType type) {
+      const std::size_t bytes = static_cast<std::size_t>(elements) * size_of(type);
+      Buffer buffer = device.allocate(bytes, "exactly a matrix");
+      device.fill(buffer.address(), 0, bytes);
+      return buffer;
+    };
+    const MatmulShape& s = problem.shape;
+    const Buffer a = matrix(s.m * s.k, problem.a.type), b = matrix(s.k * s.n, problem.b.type),
+                 c = matrix(s.m * s.n, problem.c.type);
+    prepare_short_k_mma(device, problem)
+        ->run({.a = a.address(), .b = b.address(), .c = c.address()});
+    device.synchronize();
+  };
+  for (const Precision precision : {Precision::bf16, Precision::tf32}) {
+    for (const Order order : both_orders) {
+      for (std::int64_t odd = 1; odd < 20; odd += 2) {
+        const GemmProblem problem =
+            short_k_mma_problem({32 + odd, 64 + odd, 16 + odd}, order, order, precision);
+        EXPECT_NO_THROW(run_exactly(problem)) << odd;
+      }
+      for (const MatmulShape& shape :
+           {MatmulShape{1, 1, 1}, {40, 3, 70}, {3, 70, 5}, {70, 40, 3}}) {
+        EXPECT_NO_THROW(run_exactly(short_k_mma_problem(shape, order, order, precision)))
+            << shape.m;
+      }
+    }
+  }
+}
+
 TEST_F(GemmShortKMma, EveryPlan) {
   for (const Precision precision : {Precision::bf16, Precision::tf32}) {
     for (const MatmulShape& shape : {MatmulShape{135, 131, 23}, {131, 136, 75}, {70, 129, 203}}) {
