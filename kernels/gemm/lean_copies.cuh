@@ -136,16 +136,7 @@ class LeanCopier {
     held_to_ = tile + (is_end ? next_place(last) : to_ + last * step_bytes);
     const auto* const from =
         reinterpret_cast<const ELEMENT*>(row_of(last) + (is_end ? chunk_bytes : 0));
-    union {
-      uint4 whole;
-      ELEMENT each[per_chunk];
-    } chunk;
-    chunk.whole = make_uint4(0, 0, 0, 0);
-#pragma unroll
-    for (int e = 0; e < per_chunk; ++e) {
-      if (e * element_bytes < left - (is_end ? chunk_bytes : 0)) chunk.each[e] = from[e];
-    }
-    held_ = chunk.whole;
+    held_ = load_between(from, 0, static_cast<int>(left) - (is_end ? chunk_bytes : 0));
   }
 
   const unsigned char* from_;  // the aligned chunk of the next stage's first copy

@@ -62,6 +62,21 @@ __device__ inline void store_chunk(unsigned address, const uint4& chunk) {
                : "memory");
 }
 
+// The bytes of a chunk from `first` to `end` - 1, read element by element; the others zero.
+__device__ inline uint4 load_between(const ELEMENT* from, int first, int end) {
+  union {
+    uint4 whole;
+    ELEMENT each[per_chunk];
+  } chunk;
+  chunk.whole = make_uint4(0, 0, 0, 0);
+#pragma unroll
+  for (int e = 0; e < per_chunk; ++e) {
+    const int byte = e * static_cast<int>(sizeof(ELEMENT));
+    if (byte >= first && byte < end) chunk.each[e] = from[e];
+  }
+  return chunk.whole;
+}
+
 // The share of a thread in copying the tiles of an operand, one stage after the other: the same
 // chunk of every `rows_at_once`-th row. cp.async copies chunks past the registers, if the GPU has
 // it, otherwise they pass through registers.
@@ -219,20 +234,6 @@ class Copier {
       return __ldg(reinterpret_cast<const uint4*>(from));
     }
     return load_between(from, 0, elements * element_bytes);
-  }
-  // The bytes of a chunk from `first` to `end` - 1, read element by element; the others zero.
-  __device__ static uint4 load_between(const ELEMENT* from, int first, int end) {
-    union {
-      uint4 whole;
-      ELEMENT each[per_chunk];
-    } chunk;
-    chunk.whole = make_uint4(0, 0, 0, 0);
-#pragma unroll
-    for (int e = 0; e < per_chunk; ++e) {
-      const int byte = e * element_bytes;
-      if (byte >= first && byte < end) chunk.each[e] = from[e];
-    }
-    return chunk.whole;
   }
 
   const ELEMENT* from_;

@@ -1,4 +1,4 @@
-// The sums of a warp in small_products.cu by tensor cores, stage by stage.
+// The sums of a warp in small_products.cu and short_k_mma.cu by tensor cores, stage by stage.
 //
 // Constants: those of mma_multiply.cuh, and of the kernel BM x BN, WM x WN, DEPTH.
 #pragma once

@@ -25,7 +25,7 @@ __device__ inline uint4 sorted_chunk(const WordAt& word_at) {
                     words[4] | words[5] << 16, words[6] | words[7] << 16);
 }
 
-// Of a row-major matrix. Launch: 128 threads, grid x over the rows, y over the 16-byte chunks of a
+// Sorts a row-major matrix. Launch: 128 threads, grid x over the rows, y over the 16-byte chunks of a
 // row of to_pitch elements, z over the batch.
 extern "C" __global__ void __launch_bounds__(128)
     sort_columns(const Word* from, Word* to, unsigned rows, int columns, int to_pitch,
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(128)
   store_whole(reinterpret_cast<uint4*>(to + to_row * to_pitch + 8 * chunk), sorted);
 }
 
-// Of a column-major matrix, whose columns are from_pitch elements apart. A block takes 64 columns
+// Sorts a column-major matrix, whose columns are from_pitch elements apart. A block takes 64 columns
 // of 32 rows. A warp reads eight columns and makes a chunk of each row; chunks cross shared memory,
 // so that the eight of a row leave as one line. Launch: 256 threads, grid x over 64 columns each,
 // y over 32 rows each (in strides), z over the batch.

@@ -74,7 +74,7 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
     return boxes[chunk / 8] + r * row_bytes + 16 * (chunk % 8 ^ r);
   };
   constexpr int lanes = chunks <= 8 ? 8 : chunks <= 16 ? 16 : 32;  // for a row
-  // Of every eighth row a thread has all eight, or where two threads could, half of them.
+  // A thread stores every eighth row, eight of them; where there are two threads for these, half each.
   constexpr int sharers_of_rows = 128 / lanes > 8 ? 2 : 1, of_thread = 8 / sharers_of_rows;
   const int begin = sharers_of_rows > 1 ? thread / (8 * lanes) * of_thread : 0;
 #pragma unroll

@@ -22,8 +22,8 @@
 //
 // Constants: TILE_M (64 or 128), STAGES, B_IS_ODD and C_IS_ODD (the pitch of rows, in elements),
 // B_ALONG_K (B is column-major), TRANSPOSED (C is column-major: the problem is the transposed one),
-// OPERAND, C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS. Launch: 320 threads, clusters of 2 blocks, a cluster a tile,
-// sizeof(Shared) + 1,024 bytes.
+// OPERAND, C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS. Launch: 320 threads, clusters of 2 blocks,
+// a cluster a tile, sizeof(Shared) + 1,024 bytes.
 #define STEP 16
 #define CLUSTER 2
 #include "grid_order.cuh"

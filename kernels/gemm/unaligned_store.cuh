@@ -56,7 +56,8 @@ __device__ inline void each_element(const Arguments& p, const Place& place, int 
   }
 }
 
-// What C holds where a thread will store, read before its first store: a read behind a write waits.
+// The elements of C where a thread will store, read before its first store: a read behind a write
+// waits.
 struct Addend {
   C_TYPE of[READS_C ? groups_kept : 1][4];
 

@@ -30,6 +30,16 @@ class UnalignedRowsOnGpu : public testing::RealGpu {
     EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image()) << "another run, other bits";
   }
 
+  // As it is, with gaps between the rows of C, and with C and a bias added.
+  void expect_right_with_gaps_and_addend(GemmProblem problem, std::int64_t gap) {
+    expect_right(problem);
+    problem.c.leading += gap;
+    expect_right(problem);
+    problem.beta = 0.5;
+    problem.has_bias = true;
+    expect_right(problem);
+  }
+
   testing::GemmGenerator generator_{17};
 };
 
@@ -115,14 +125,9 @@ TEST_F(UnalignedRowsOnGpu, ColumnMajorA) {
 TEST_F(UnalignedRowsOnGpu, TransposedProblems) {
   for (const Order order_of_b : {Order::row_major, Order::column_major}) {
     for (const std::int64_t n : {8, 31, 64, 94, 127, 129, 200}) {
-      GemmProblem problem =
+      const GemmProblem problem =
           product(251, n, 65 + n, Precision::fp16, Order::column_major, order_of_b);
-      expect_right(problem);
-      problem.c.leading += 1 + n % 3;
-      expect_right(problem);
-      problem.beta = 0.5;
-      problem.has_bias = true;
-      expect_right(problem);
+      expect_right_with_gaps_and_addend(problem, 1 + n % 3);
     }
   }
   expect_right(product(1006, 94, 1100, Precision::bf16, Order::column_major));
@@ -137,13 +142,7 @@ TEST_F(UnalignedRowsOnGpu, BAlongK) {
   };
   for (const Order order_of_a : {Order::row_major, Order::column_major}) {
     for (const std::int64_t m : {1, 31, 64, 94, 129}) {
-      GemmProblem problem = along_k(m, 150 + m, 65 + m, order_of_a);
-      expect_right(problem);
-      problem.c.leading += 1 + m % 3;
-      expect_right(problem);
-      problem.beta = 0.5;
-      problem.has_bias = true;
-      expect_right(problem);
+      expect_right_with_gaps_and_addend(along_k(m, 150 + m, 65 + m, order_of_a), 1 + m % 3);
     }
     for (std::int64_t k = 125; k < 142; ++k) {
       expect_right(along_k(70, 139, k, order_of_a));

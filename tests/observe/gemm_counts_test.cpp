@@ -97,9 +97,9 @@ std::optional<Counts> count(const MeasuredGemm& chip, const std::shared_ptr<Devi
   return std::nullopt;
 }
 
-// What the PTX does twice and the machine code once, where rows of C begin anywhere: lanes with an
-// element before a row's 16-byte chunks and lanes with one behind them part in the PTX, and ptxas
-// makes predicates for both. docs/parity.md has the counts of each instruction.
+// Accesses that the PTX makes twice and the machine code once, where rows of C begin anywhere:
+// lanes with an element before a row's 16-byte chunks and lanes with one behind them part in the
+// PTX, and ptxas makes predicates for both. docs/parity.md has the counts of each instruction.
 struct Joined {
   std::uint64_t shared_loads = 0, stores = 0, store_sectors = 0;
 };

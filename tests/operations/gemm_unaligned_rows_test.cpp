@@ -230,6 +230,19 @@ class UnalignedRowsEmulated : public ::testing::Test {
     EXPECT_EQ(testing::defects(of, testing::run_gemm(*emulated_, variant, of), true), "");
     EXPECT_EQ(findings_.take(), "");
   }
+  // The whole epilogue; with C added and without, and with a C of 32 bits.
+  void expect_right_and_silent_with_the_epilogue(GemmProblem problem, Activation activation) {
+    problem.alpha = -1.75;
+    problem.has_bias = true;
+    problem.activation = activation;
+    expect_right_and_silent(problem);
+    problem.beta = 0.5;
+    problem.bias_per_row = true;
+    expect_right_and_silent(problem);
+    problem.beta = 0.0;
+    problem.c.type = DataType::float32;
+    expect_right_and_silent(problem);
+  }
 
   std::shared_ptr<device::EmulatedDevice> emulated_ =
       std::make_shared<device::EmulatedDevice>("h200");
@@ -277,16 +290,7 @@ TEST_F(UnalignedRowsEmulated, TransposedProblems) {
   problem.a.batch_stride = 131 * 104;
   problem.c.leading = 51;
   problem.c.batch_stride = 51 * 131;
-  problem.alpha = -1.75;
-  problem.has_bias = true;
-  problem.activation = Activation::relu;
-  expect_right_and_silent(problem);
-  problem.beta = 0.5;
-  problem.bias_per_row = true;
-  expect_right_and_silent(problem);
-  problem.beta = 0.0;
-  problem.c.type = DataType::float32;
-  expect_right_and_silent(problem);
+  expect_right_and_silent_with_the_epilogue(problem, Activation::relu);
 }
 
 // Ends of rows in every place of a chunk, of B in every class of columns; A copied, turned, and
@@ -316,16 +320,7 @@ TEST_F(UnalignedRowsEmulated, BAlongKInBatchesAndWithTheEpilogue) {
                                       DataType::float16, Order::row_major, Order::column_major);
   problem.batch = 3;
   problem.b.batch_stride = 99 * 136;
-  problem.alpha = -1.75;
-  problem.has_bias = true;
-  problem.activation = Activation::gelu;
-  expect_right_and_silent(problem);
-  problem.beta = 0.5;
-  problem.bias_per_row = true;
-  expect_right_and_silent(problem);
-  problem.beta = 0.0;
-  problem.c.type = DataType::float32;
-  expect_right_and_silent(problem);
+  expect_right_and_silent_with_the_epilogue(problem, Activation::gelu);
   // Few columns: the transposed problem has a B along k.
   GemmProblem few = bf16_product(255, 30, 99);
   few.b.leading = 32;

@@ -47,10 +47,8 @@ class ShortKMmaRun final : public GemmRun {
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     KernelArguments arguments = operand_arguments(problem_, addresses);
-    const MatmulShape& s = problem_.shape;
-    const std::int64_t across = groups_of(s.n, plan_.tile.columns);
-    arguments.push(divisor_of(across * groups_of(s.m, plan_.tile.rows)));
-    arguments.push(divisor_of(across));
+    arguments.push(by_tiles_);
+    arguments.push(by_tiles_across_);
     device_.launch(kernels_.of(addresses), launch_, arguments, stream);
   }
 
@@ -63,6 +61,9 @@ class ShortKMmaRun final : public GemmRun {
   Device& device_;
   GemmProblem problem_;
   MmaSyncPlan plan_;
+  Divisor by_tiles_across_ = divisor_of(groups_of(problem_.shape.n, plan_.tile.columns));
+  Divisor by_tiles_ = divisor_of(groups_of(problem_.shape.n, plan_.tile.columns) *
+                                 groups_of(problem_.shape.m, plan_.tile.rows));
   Launch launch_;
   AccessKernels kernels_;
 };

@@ -187,7 +187,7 @@ class UnalignedRowsRun final : public GemmRun {
     const std::int64_t tiles_m = groups_of(s.m, tile_.m), tiles_n = groups_of(s.n, tile_n);
     launch_ = flat_launch(blocks_of(problem), threads, shared_bytes(tile_, b_along_k_));
     launch_.cluster = {blocks_of_tile};
-    // What copies A waits for all that came before, so that B may be read meanwhile.
+    // The kernel that copies A waits for all that came before, so that B may be read meanwhile.
     launch_.overlaps_previous = sorting_ || copy_;
     arguments_.m = static_cast<std::int32_t>(s.m);
     arguments_.n = static_cast<std::int32_t>(s.n);
